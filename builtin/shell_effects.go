@@ -54,9 +54,17 @@ func (r *triedCall) effects() tool.Effects {
 			if c.Path == dir {
 				f.Kind = kindOf(c)
 			}
+			if ignored {
+				f.Inside = append(f.Inside, r.inside(c, &room)...)
+			}
 			continue
 		}
 		out.Changes = append(out.Changes, r.effect(c, &room))
+	}
+	for dir, i := range folded {
+		if filepath.Base(dir) == ".git" {
+			out.Changes[i].Note = r.gitNote(dir)
+		}
 	}
 	sort.SliceStable(out.Changes, func(i, j int) bool { return out.Changes[i].Path < out.Changes[j].Path })
 	r.warn(&out)
@@ -112,7 +120,7 @@ func (r *triedCall) effect(c trial.Change, room *int) tool.Effect {
 	e := tool.Effect{Path: r.short(c.Path), Abs: c.Path, Kind: kindOf(c), Files: 1}
 	if c.IsDir() {
 		e.Path += "/"
-		e.Files = c.Files
+		e.Files, e.Inside = c.Files, r.inside(c, room)
 		return e
 	}
 	if c.Kind == trial.ModeOnly {
@@ -133,6 +141,15 @@ func (r *triedCall) effect(c trial.Change, room *int) tool.Effect {
 		*room -= len(diff)
 	}
 	return e
+}
+
+// inside returns the files of a new directory, with their diffs as far as there is room.
+func (r *triedCall) inside(c trial.Change, room *int) []tool.Effect {
+	var out []tool.Effect
+	for _, f := range c.Inside {
+		out = append(out, r.effect(f, room))
+	}
+	return out
 }
 
 // text returns the content of a file that is text; ok is false for others.

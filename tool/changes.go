@@ -18,6 +18,8 @@ type Changes struct {
 	Incomplete string `json:"incomplete,omitempty"`
 	// During means that the files were compared before and after the call: changes of other programs are in the list.
 	During bool `json:"during,omitempty"`
+	// Git is what happened in the git repository meanwhile, for users: "1 commit: Fix the flag".
+	Git []string `json:"-"`
 }
 
 // Change is what a call did to one path.
@@ -223,12 +225,15 @@ func quoted(path string) string {
 	return strconv.QuoteToASCII(path)
 }
 
-// Count returns how many files changed: "3 files changed, 1 new, 2 deleted". "": none did.
+// Count returns what happened in git and how many files changed: "1 commit: Fix the flag; 3 files changed, 1 new". "":
+// nothing did. The files of git itself are counted only if it isn't known what happened there.
 func (c Changes) Count() string {
 	counts := map[ChangeKind]int{}
 	n := 0
+	const inGit = "/.git/"
+	notes := slices.Clone(c.Git)
 	for _, one := range c.List {
-		if one.Discarded {
+		if one.Discarded || len(notes) > 0 && strings.Contains(filepath.ToSlash(one.Path)+"/", inGit) {
 			continue
 		}
 		kind := one.Kind
@@ -239,7 +244,7 @@ func (c Changes) Count() string {
 		n += max(1, one.Files)
 	}
 	if n == 0 {
-		return ""
+		return strings.Join(notes, "; ")
 	}
 	text := humanize.Count(n, "file") + " changed"
 	for _, k := range []struct {
@@ -250,7 +255,7 @@ func (c Changes) Count() string {
 			text += ", " + humanize.Number(counts[k.kind]) + " " + k.name
 		}
 	}
-	return text
+	return strings.Join(append(notes, text), "; ")
 }
 
 // Summary lists the changed paths for the model, relative to a directory: "a.go, b.go (new), dist/ (412 files)".

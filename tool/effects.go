@@ -44,6 +44,8 @@ type Effect struct {
 	Ignored bool       // by git
 	Diff    string     // unified; "" if the file isn't text or is too long
 	Warning string     // why it needs the user: "has a setuid bit"
+	Note    string     // what a change in a git directory means: "1 commit: Fix the flag"
+	Inside  []Effect   // the first files of a new directory
 }
 
 // EffectKind is what happened to a path.
@@ -187,6 +189,8 @@ func (f Effects) denied() []string {
 func (c Effect) Line() string {
 	s := oneLine(c.Path)
 	switch {
+	case c.Note != "":
+		s += "  " + oneLine(c.Note) + " (" + humanize.Count(c.Files, "file") + ")"
 	case strings.HasSuffix(c.Path, "/") && c.Files > 0:
 		s += "  " + humanize.Count(c.Files, "file")
 	case c.Counted:

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/engine/gitlog"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -19,6 +20,10 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	window := s.window(ctx, q, d)
 	s.recorder.started(q, d)
 	texts := s.hooks.starts(q.Call)
+	var logs gitlog.State
+	if q.Declaration.Kind == tool.Execute {
+		logs = gitlog.Read(s.Directory.Path)
+	}
 	o := run(ctx)
 	found := window.After(ctx)
 	o.Changes = s.list(q, found)
@@ -43,11 +48,26 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 		})
 	}
 	o = withTexts(withTexts(o, "afterChange", output), "hook", texts)
+	for _, note := range gitNotes(q, o.Changes, logs) {
+		o.Changes.Git = append(o.Changes.Git, s.Tools.Mask(note))
+	}
 	found = s.tracker.Undoable(found)
 	o = noted(o, found.Note(s.Tools.Roots()))
 	s.give(found)
 	s.recorder.finished(q, o, found)
 	return o
+}
+
+// gitNotes describes what a call did in git: as its trial found, or by the logs since they were read.
+func gitNotes(q tool.Request, c tool.Changes, logs gitlog.State) []string {
+	f, _ := q.Confirm.(tool.Effects)
+	for _, e := range f.Changes {
+		below := func(path string) bool { return names.Below(path, e.Abs) }
+		if e.Note != "" && slices.ContainsFunc(c.Kept(), below) {
+			return []string{e.Note}
+		}
+	}
+	return logs.Since()
 }
 
 // list returns the changes of a call, with those of a trial that the user didn't keep.

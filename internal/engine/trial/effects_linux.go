@@ -220,21 +220,21 @@ func (p *pair) entry(name string) error {
 	case isWhiteout(u):
 		s.Op, c.Kind, c.New = opDelete, Deleted, File{}
 		s.Upper = seen{}
-		c.Files, c.Bytes = p.below(p.lower, name, l, nil)
+		c.Files, c.Bytes, _ = p.below(p.lower, name, l, nil)
 		p.f.add(c, s)
 	case !there:
 		if p.deletedBelow(name) {
 			p.f.Conflicts = append(p.f.Conflicts, c.Path)
 		}
 		s.Op, c.Kind = opCreate, Created
-		c.Files, c.Bytes = p.below(p.upper, name, u, p.f)
+		c.Files, c.Bytes, c.Inside = p.below(p.upper, name, u, p.f)
 		p.f.add(c, s)
 	case s.Upper.dir() && s.Lower.dir() && !opaque(p.above(name)):
 		return p.merged(name, u)
 	case s.Upper.dir() || s.Lower.dir() || u.Mode&unix.S_IFMT != l.Mode&unix.S_IFMT:
 		s.Op, c.Kind = opExchange, Replaced
 		p.below(p.lower, name, l, nil)
-		c.Files, c.Bytes = p.below(p.upper, name, u, p.f)
+		c.Files, c.Bytes, c.Inside = p.below(p.upper, name, u, p.f)
 		p.f.add(c, s)
 	default:
 		return p.changed(name, c, s)
@@ -334,11 +334,14 @@ func (f *found) add(c Change, s step) {
 
 // below counts the files of a directory, or of a file. In a lower it checks that no other process changed it; in new
 // files it looks for special ones and for attributes of overlayfs.
-func (p *pair) below(dir *os.File, name string, st *unix.Stat_t, fresh *found) (files int, size int64) {
+func (p *pair) below(dir *os.File, name string, st *unix.Stat_t, fresh *found) (files int, size int64, in []Change) {
 	w := &counter{p: p, fresh: fresh, start: p.f.t.layers[p.layer].start}
 	w.entry(dir, name, p.path(name), p.above(name), st)
-	return w.files, w.size
+	return w.files, w.size, w.inside
 }
+
+// maxInside is how many files of a directory are listed.
+const maxInside = 500
 
 // tooLong reports whether a path is too long for a system call, in the workspace or in an upper. Only relative paths
 // lead to what is there: it isn't looked at.
@@ -351,6 +354,8 @@ type counter struct {
 	start unix.Timespec
 	files int
 	size  int64
+
+	inside []Change // the first files of a directory
 }
 
 func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t) {
@@ -392,6 +397,9 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		w.files++
 		w.size += st.Size
+		if w.fresh != nil && len(w.inside) < maxInside && dir != w.p.upper {
+			w.inside = append(w.inside, Change{Path: path, Kind: Created, New: w.p.file(dir, name, st)})
+		}
 		return
 	}
 	open := openDirAt
@@ -405,6 +413,7 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 	defer in.Close()
 	names, _ := in.Readdirnames(-1)
 	if w.fresh != nil {
+		slices.Sort(names)
 		f.repository(path, names)
 	}
 	for _, n := range names {

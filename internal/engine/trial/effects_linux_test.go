@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -88,6 +89,29 @@ func TestEffects(t *testing.T) {
 		if _, _, e := b.try("true"); !e.None() {
 			t.Errorf("%s: kept, and then: %s", c.line, b.list(e))
 		}
+	}
+}
+
+// The files of a new directory are listed, in the order of their paths, so that the user can read them.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	b := opened(t, Options{})
+	b.write("old/a", "a\n")
+	tr, _, e := b.try("mkdir -p new/deep; echo b > new/deep/b; echo a > new/a; ln -s a new/link; echo x > old/b; rm old/a")
+	var got []string
+	for _, c := range e.Changes {
+		for _, f := range c.Inside {
+			text, err := tr.After(f.Path)
+			got = append(got, fmt.Sprintf("%s %v %q %v", strings.TrimPrefix(f.Path, b.root+"/"), f.Kind, text, err))
+		}
+	}
+	want := `new/a created "a\n" <nil>, new/deep/b created "b\n" <nil>, new/link created "a" <nil>`
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, ", "), want)
+	}
+	_, _, e = b.try("mkdir many; cd many; for i in $(seq 600); do : > $i; done")
+	if c := e.Changes[0]; c.Files != 600 || len(c.Inside) != maxInside {
+		t.Errorf("%d files, %d are listed", c.Files, len(c.Inside))
 	}
 }
 

@@ -102,6 +102,9 @@ type Change struct {
 	// Files is the number of files in a directory that was created, deleted or replaced, and Bytes their size.
 	Files int
 	Bytes int64
+	// Inside are the files in a directory that was created, or their start if there are many. They are no changes of
+	// their own.
+	Inside []Change
 	// Note describes what else changed: the mode, the owner, attributes.
 	Note string
 	// TimeOnly means that only the time of a file changed: it was rewritten with the same content.
