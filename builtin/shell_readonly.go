@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/trial"
@@ -128,12 +129,22 @@ func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tri
 		o := r.outcome
 		o.Suspect = "" // the lines about it are in notes
 		out, err := r.ended(ctx, o, whole.close(), quiet)
+		out.Missed = r.missed()
 		if lines := r.notes(err); len(lines) > 0 {
 			out.Content = []tool.Part{tool.Text(strings.TrimRight(out.Text(), "\n") + "\n" + strings.Join(lines, "\n"))}
 		}
 		return out, err
 	}
 	return r.tried(ctx, inv), nil
+}
+
+// missed returns what the command wanted and didn't get, for users.
+func (r *observedCall) missed() (out []string) {
+	const most = 5
+	if o := r.outcome; len(o.Blocked) > 0 {
+		out = append(out, "denied: "+humanize.List(o.Blocked, most))
+	}
+	return append(out, r.stopped(r.outcome)...)
 }
 
 // notes returns lines for the model about what the place denied. err is the command's failure.

@@ -255,6 +255,18 @@ func TestReadOnlyPlaceRefused(t *testing.T) {
 	}
 }
 
+// The user sees what a command that changed nothing wanted and didn't get.
+func TestReadOnlyPlaceMissed(t *testing.T) {
+	w := newObserving(t, nil)
+	o := w.run(t, "(exec 3<>/dev/tcp/127.0.0.1/1) 2>/dev/null; echo done")
+	if got := strings.Join(o.Result.Missed, "; "); o.Error != nil || !strings.Contains(got, "denied: the network") {
+		t.Errorf("%v, missed %q", o.Error, got)
+	}
+	if o = w.run(t, "echo done"); len(o.Result.Missed) > 0 {
+		t.Errorf("missed %q", o.Result.Missed)
+	}
+}
+
 func changedLines(before, after []byte) string {
 	old, now := strings.Split(string(before), "\n"), strings.Split(string(after), "\n")
 	var out []string

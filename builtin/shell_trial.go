@@ -556,15 +556,21 @@ func (r *triedCall) missed() []string {
 	if len(r.outcome.Network) > 0 {
 		out = append(out, "no network: "+humanize.List(r.outcome.Network, most))
 	}
-	if r.outcome.Limit != "" {
-		out = append(out, "stopped: "+r.outcome.Limit)
+	return append(out, r.stopped(r.outcome)...)
+}
+
+// stopped returns the limit that stopped a tried command, and the files that it couldn't read, for users.
+func (c *shellCall) stopped(o proc.Outcome) (out []string) {
+	const most = 5
+	if o.Limit != "" {
+		out = append(out, "stopped: "+o.Limit)
 	}
-	if len(r.outcome.Hidden) > 0 {
-		var names []string
-		for _, path := range r.outcome.Hidden {
-			names = append(names, r.short(path))
+	if len(o.Hidden) > 0 {
+		var hidden []string
+		for _, path := range o.Hidden {
+			hidden = append(hidden, names.Short(path, c.shell.files.ws.Project()))
 		}
-		out = append(out, "not readable: "+humanize.List(names, most))
+		out = append(out, "not readable: "+humanize.List(hidden, most))
 	}
 	return out
 }
