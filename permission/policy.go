@@ -195,7 +195,7 @@ func (e engine) cause(found []judged) tool.Cause {
 func (e engine) reason(r tool.Request, d tool.Decision, found []judged) string {
 	var parts []string
 	for _, j := range found {
-		if d.Cause.Kind == tool.ByRule && len(j.rules) == 0 {
+		if d.Cause.Kind == tool.ByRule && len(j.rules) == 0 || d.Verdict != tool.Allow && writes(found, j) {
 			continue
 		}
 		what := j.what()
@@ -213,6 +213,13 @@ func (e engine) reason(r tool.Request, d tool.Decision, found []judged) string {
 		parts = append(parts[:mostNamed], fmt.Sprintf("%d more", n))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// writes reports whether what is read is written too, which says more.
+func writes(found []judged, read judged) bool {
+	return read.access.Verb == tool.Reads && slices.ContainsFunc(found, func(j judged) bool {
+		return j.access.Verb == tool.Writes && j.access.Target == read.access.Target
+	})
 }
 
 // visible makes a rule's text visible without quoting it.

@@ -52,9 +52,8 @@ func TestReasonAndOffer(t *testing.T) {
 		}},
 		{"change a file outside", permission.AutoEdit, request(reads("/data/a b"), writes("/data/a b")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason: `reads "/data/a b", outside the workspace /home/me/app and 1 more; ` +
-				`writes "/data/a b", outside the workspace /home/me/app and 1 more (mode: auto-edit)`,
-			Offer: []string{"Edit(//data/a b)", "Edit(//data/**)"},
+			Reason:  `writes "/data/a b", outside the workspace /home/me/app and 1 more (mode: auto-edit)`,
+			Offer:   []string{"Edit(//data/a b)", "Edit(//data/**)"},
 		}},
 		{"secret", permission.AutoEdit, request(reads(root + "/.env")), tool.Decision{
 			Verdict: tool.Ask,
