@@ -196,7 +196,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 	if err != nil || json.Unmarshal(raw, &m) != nil || m.Kind != Prompt || m.Message.Role != model.User {
 		return "", false
 	}
-	return Title(m.Message.Text()), true
+	return titleOf(m.Message), true
 }
 
 // end reads the last entry and the last answer.

@@ -234,7 +234,7 @@ func (s *State) apply(e Entry, data Data) {
 		s.resume(a, d)
 	case Message:
 		if s.Title == "" && e.By == "" && d.Kind == Prompt {
-			s.Title = Title(d.Message.Text())
+			s.Title = titleOf(d.Message)
 		}
 		if d.Kind == News {
 			a.News = append(a.News, e.Seq)
@@ -453,6 +453,16 @@ func (s *State) Snapshot(by string) Snapshot {
 		n.Seen = append(n.Seen, a.Seen[path])
 	}
 	return n
+}
+
+// titleOf returns the title from a prompt. Its first text is what was typed: attached files and images follow.
+func titleOf(m model.Message) string {
+	for _, p := range m.Parts {
+		if t, ok := p.(model.Text); ok {
+			return Title(string(t))
+		}
+	}
+	return ""
 }
 
 const maxTitle = 80 // characters
