@@ -130,9 +130,9 @@ func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
 			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored",
 				humanize.Count(lost, "path")))
 		}
-		if n := len(u.Todo()); n > 0 {
+		if n := len(files(u.Todo())); n > 0 {
 			c.Options = append(c.Options, Option{
-				Text: "files and conversation", About: "restores " + humanize.Count(n, "path"), Run: then(u),
+				Text: "files and conversation", About: "restores " + humanize.Count(n, "file"), Run: then(u),
 			})
 		}
 	} else {
@@ -159,7 +159,7 @@ func rewind(ctx context.Context, s *session.Session, p session.Prompt, u *record
 	}
 	text := fmt.Sprintf("Rewound to before %q.", clip(tool.Visible(p.Text), 50))
 	if u != nil {
-		text += fmt.Sprintf(" %s restored.", humanize.Count(restored(u, left), "path"))
+		text += fmt.Sprintf(" %s restored.", humanize.Count(restored(u, left), "file"))
 	}
 	return Expansion{Print: text + leftLines(left, s.Directory.Path), Edit: p.Text}, nil
 }

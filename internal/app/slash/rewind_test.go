@@ -99,7 +99,7 @@ func TestRewindFiles(t *testing.T) {
 	if diff := cmp.Diff(want, x.Choice.Detail); diff != "" {
 		t.Error(diff)
 	}
-	if x = decide(t, commands, "/rewind 1", 1); !strings.Contains(x.Print, "leave    b: changed since") || !strings.Contains(x.Print, "1 path restored") {
+	if x = decide(t, commands, "/rewind 1", 1); !strings.Contains(x.Print, "leave    b: changed since") || !strings.Contains(x.Print, "1 file restored") {
 		t.Error(x.Print)
 	}
 	d.holds(t, "a", "")

@@ -23,6 +23,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/journal"
@@ -428,8 +429,9 @@ func slashCost(_ context.Context, s *session.Session, _ string) (Expansion, erro
 			priced++
 			price = fmt.Sprintf("$%.4f", c)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %s |\n", inCell(m.Model), m.Requests, m.Usage.Input,
-			m.Usage.CacheRead, m.Usage.Output, price)
+		n := humanize.Number[int]
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", inCell(m.Model), n(m.Requests), n(m.Usage.Input),
+			n(m.Usage.CacheRead), n(m.Usage.Output), price)
 	}
 	switch {
 	case priced == 0:

@@ -21,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
@@ -485,20 +486,21 @@ func slashContext(_ context.Context, s *session.Session, _ string) (Expansion, e
 		}
 		return n
 	}
-	return Expansion{Markdown: true, Print: fmt.Sprintf("%d of %d tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| "+
-			"system prompt | %d |\n| context files | %d |\n"+
-			"| built-in tools | %d |\n| external tools | %d |\n| messages | %d |\n\nThe parts are estimates.",
-			used, u.Window, 100*used/max(1, u.Window), u.System, u.Memory, sum(u.Builtin), sum(u.External),
-			u.Messages)},
+	n := humanize.Number[int]
+	return Expansion{Markdown: true, Print: fmt.Sprintf("%s of %s tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| "+
+			"system prompt | %s |\n| context files | %s |\n"+
+			"| built-in tools | %s |\n| external tools | %s |\n| messages | %s |\n\nThe parts are estimates.",
+			n(used), n(u.Window), 100*used/max(1, u.Window), n(u.System), n(u.Memory), n(sum(u.Builtin)),
+			n(sum(u.External)), n(u.Messages))},
 		nil
 }
 
 func slashTools(_ context.Context, s *session.Session, _ string) (Expansion, error) {
-	var b strings.Builder
+	var rows [][]string
 	for _, d := range s.Executor.Registry.Declarations(nil) {
-		fmt.Fprintf(&b, "- `%s` %s\n", tool.Visible(d.Name), tool.Visible(d.Brief()))
+		rows = append(rows, []string{d.Name, d.Brief()})
 	}
-	return Expansion{Print: b.String(), Markdown: true}, nil
+	return Expansion{Print: "Tools:\n" + columns(rows)}, nil
 }
 
 func slashMCP(ctx context.Context, s *session.Session, _ string) (Expansion, error) {

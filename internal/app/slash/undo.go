@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -285,11 +286,15 @@ func done(u *record.Undo, dir string, left []undo.Left) string {
 	if u.Redo > 0 {
 		verb = "Redone"
 	}
-	return fmt.Sprintf("%s: %s restored.", verb, humanize.Count(restored(u, left), "path")) + leftLines(left, dir)
+	return fmt.Sprintf("%s: %s restored.", verb, humanize.Count(restored(u, left), "file")) + leftLines(left, dir)
 }
 
-// restored returns how many paths an undo restored, if these were skipped.
-func restored(u *record.Undo, left []undo.Left) int { return len(u.Todo()) - len(left) + len(u.Left) }
+// restored returns how many files an undo restored, if these were skipped.
+func restored(u *record.Undo, left []undo.Left) int {
+	return len(slices.DeleteFunc(slices.Clone(files(u.Todo())), func(s undo.Step) bool {
+		return slices.ContainsFunc(left, func(l undo.Left) bool { return l.Path == s.Path })
+	}))
+}
 
 // leftLines lists skipped paths, each after a newline.
 func leftLines(left []undo.Left, dir string) string {
