@@ -107,3 +107,22 @@ func TestAppend(t *testing.T) {
 		}
 	}
 }
+
+// On a light background, dim text is gray and added text green, with 16 colors too. Both used to be black there.
+func TestLight(t *testing.T) {
+	for _, c := range []struct {
+		style cell.Style
+		with  cell.Colors
+		want  string
+	}{
+		{cell.Dim, cell.Light, "\x1b[2;90mx\x1b[m"},
+		{cell.Dim, cell.Light | cell.Tinted, "\x1b[38;5;243mx\x1b[m"},
+		{cell.GreenText | cell.Added, cell.Light, "\x1b[32mx\x1b[m"},
+		{cell.GreenText | cell.Added, cell.Light | cell.Tinted, "\x1b[38;5;22;48;5;194mx\x1b[m"},
+		{cell.Dim, cell.Full, "\x1b[2mx\x1b[m"},
+	} {
+		if got := string(cell.Styled("x", c.style).Append(nil, c.with)); got != c.want {
+			t.Errorf("style %d, colors %d: %q, want %q", c.style, c.with, got, c.want)
+		}
+	}
+}

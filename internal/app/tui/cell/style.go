@@ -33,7 +33,7 @@ const (
 	Blue
 	Magenta
 	Cyan
-	GreenText // green for text of more than a word; darker on white, where green is hard to read
+	GreenText // green for text of more than a word; darker on white, where there are colors for it
 	colors    = Style(0xff) << colorShift
 )
 
@@ -108,8 +108,12 @@ func (s Style) shows(c Colors) bool {
 	return attributes&^(Added|Removed) != Plain || color != 0 || s.tint(c) != 0
 }
 
-// palette is added to the number of one of 256 colors.
-const palette = 256
+const (
+	// palette is added to the number of one of 256 colors.
+	palette = 256
+	// brightBlack is the gray of 16 colors.
+	brightBlack = 90
+)
 
 // tint is the number of the background among 256 colors; 0: the default one.
 func (s Style) tint(c Colors) int {
@@ -137,17 +141,15 @@ func (s Style) in(c Colors) (attributes Style, color int) {
 		return s, 0
 	case Contrast:
 		return s&^Dim | plainer[named>>colorShift], 0
-	case Light:
-		if named == GreenText {
-			s |= Bold
-		}
-		return s, int(onLight[named>>colorShift])
-	case Light | Tinted:
+	case Light, Light | Tinted:
+		dim := named == 0 && s&Dim != 0 // many terminals don't make black lighter
 		switch {
-		case named == GreenText:
-			return s, palette + 22
-		case named == 0 && s&Dim != 0: // many terminals don't make black lighter
+		case dim && c == Light:
+			return s, brightBlack
+		case dim:
 			return s &^ Dim, palette + 243
+		case named == GreenText && c != Light:
+			return s, palette + 22
 		}
 		return s, int(onLight[named>>colorShift])
 	case Full | Tinted:
@@ -168,7 +170,7 @@ var (
 	onLight = [...]uint8{
 		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 35, Blue >> colorShift: 34,
 		Magenta >> colorShift: 35,
-		Cyan >> colorShift:    34, GreenText >> colorShift: 0,
+		Cyan >> colorShift:    34, GreenText >> colorShift: 32,
 	}
 	// plainer is attributes in place of colors.
 	plainer = [...]Style{
