@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/app/tui/markdown"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -22,24 +23,29 @@ const hintWidth = 60
 const maxFailure = 8 << 10
 
 // callList is the calls that have not been printed yet, in the order of the model's answer; those of subagents follow
-// in the order of their first event. A call is printed when it and all before it are done.
+// in the order of their first event. A call is printed when it and all before it are done, apart from those of
+// subagents.
 type callList struct {
 	calls []*call
 }
 
 // call is a call of a tool.
 type call struct {
-	by, id  string
-	title   string
-	what    string
-	began   time.Time // zero: it doesn't run yet
-	trying  bool      // it runs where nothing lasts
-	movable bool      // it is a command that can be moved to the background
-	code    cell.Line // what, colored, if it is a command
-	output  []string
-	outcome *tool.Outcome // nil: it is not done
-	shown   bool          // a question showed what it did
-	left    []cell.Line   // what of it was not approved
+	by, id string
+	task   string // the subagent that it runs, as in the by of the subagent's calls; "": none, or not known yet
+	made   int    // calls of that subagent
+	title  string
+	what   string
+	// described is what errors call it
+	described string
+	began     time.Time // zero: it doesn't run yet
+	trying    bool      // it runs where nothing lasts
+	movable   bool      // it is a command that can be moved to the background
+	code      cell.Line // what, colored, if it is a command
+	output    []string
+	outcome   *tool.Outcome // nil: it is not done
+	shown     bool          // a question showed what it did
+	left      []cell.Line   // what of it was not approved
 }
 
 // step shows a step of a call.
@@ -55,13 +61,19 @@ func (s *Screen) step(e tool.Event) {
 			c.began, c.trying = time.Time{}, false
 		}
 	case tool.Showing:
-		if text, ok := e.Display.(tool.Literal); ok {
-			c.show(string(text))
+		switch d := e.Display.(type) {
+		case tool.Literal:
+			c.show(string(d))
+		case agent.TaskDisplay:
+			c.task, c.made = visible(d.Path), d.Summary.Calls
 		}
 	case tool.Withdrawn:
 		s.withdraw(e.Request.Call)
 	case tool.Done:
 		c.outcome = e.Outcome
+		if d, ok := e.Outcome.Result.Display.(agent.TaskDisplay); ok {
+			c.task = visible(d.Path)
+		}
 		s.todos.take(e)
 		s.calls.flush(s)
 	}
@@ -75,7 +87,7 @@ func (l *callList) find(r tool.Request) *call {
 	}
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
-		c.title, c.what = visible(r.Declaration.Title()), about(r)
+		c.title, c.what, c.described = visible(r.Declaration.Title()), about(r), r.Description
 		if c.code = nil; r.Declaration.Kind == tool.Execute && strings.HasPrefix(r.Description, "run ") {
 			c.code = markdown.Highlight([]string{c.what}, "sh")[0]
 		}
@@ -99,18 +111,59 @@ func (c *call) show(text string) {
 	c.output = lines[max(0, len(lines)-tailLines):]
 }
 
-// flush prints the calls at the start of the list that are done. Those of subagents are folded into the call that runs
-// them.
+// flush prints the calls at the start of the list that are done. Those of a subagent are folded into the call that runs
+// it. A background subagent's call that runs doesn't hold up others.
 func (l *callList) flush(s *Screen) {
-	for len(l.calls) > 0 && l.calls[0].outcome != nil {
-		c := l.calls[0]
-		l.calls = l.calls[1:]
-		s.transcript.add(c.item())
-		if c.by != "" {
+	for i := 0; i < len(l.calls); {
+		c := l.calls[i]
+		if c.outcome == nil && c.by == "" {
+			return
+		}
+		if c.outcome == nil {
+			i++
 			continue
 		}
-		s.print(c.lines(s.width(), s.o.OutputLines)...)
+		l.calls = slices.Delete(l.calls, i, i+1)
+		if c.by == "" {
+			s.print(c.lines(s.layout())...)
+		}
+		s.transcript.add(c.item())
+		l.calls = slices.DeleteFunc(l.calls, func(o *call) bool {
+			own := o.outcome != nil && c.runs(o)
+			if own {
+				s.transcript.add(o.item())
+			}
+			return own
+		})
 	}
+}
+
+// runs reports whether a call is one of the subagent that c runs, or of one below it.
+func (c *call) runs(o *call) bool {
+	return c.task != "" && (o.by == c.task || strings.HasPrefix(o.by, c.task+"/"))
+}
+
+// tree are the calls with those of a subagent below the call that runs it: n of them. Calls of background subagents,
+// which no call waits for, follow.
+func (l *callList) tree() (out []*call, n int) {
+	var add func(by string)
+	add = func(by string) {
+		for _, c := range l.calls {
+			if c.by == by {
+				if out = append(out, c); c.task != "" {
+					add(c.task)
+				}
+			}
+		}
+	}
+	add("")
+	n = len(out)
+	for _, c := range l.calls {
+		if n < len(l.calls) && !slices.Contains(out[:n], c) {
+			out = append(out, c)
+		}
+	}
+	return out, n
 }
 
 // tried reports whether a command runs where nothing lasts.
@@ -129,7 +182,18 @@ func (c *call) name() cell.Line {
 	if c.code != nil {
 		return append(cell.Line{{Text: c.title + " ", Style: cell.Bold}}, c.code...)
 	}
-	return naming(c.title, c.what)
+	return naming(c.title, c.about())
+}
+
+// about is what the call does. Of a task it starts with the subagent's name, which questions have too: "explore-1: who
+// calls Close?".
+func (c *call) about() string {
+	if c.task == "" {
+		return c.what
+	}
+	role := c.task[strings.LastIndexByte(c.task, '/')+1:]
+	role = role[:max(0, strings.LastIndexByte(role, '-'))]
+	return c.task + ": " + strings.TrimPrefix(c.what, role+": ")
 }
 
 // naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh";
@@ -166,6 +230,8 @@ func (c *call) summary() string {
 			return fmt.Sprintf("+%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines)
 		}
 		return ""
+	case agent.TaskDisplay:
+		return humanize.Count(d.Summary.Calls, "call")
 	case tool.Markdown:
 		text := strings.TrimSpace(string(d))
 		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 && !strings.EqualFold(c.what, text) {
@@ -194,31 +260,41 @@ func took(d time.Duration) cell.Line {
 // live are the lines of the calls that run. background is the key that moves a command to the background.
 func (l *callList) live(now time.Time, width int, background string) []cell.Line {
 	var out []cell.Line
-	for _, c := range l.calls {
-		if c.began.IsZero() && c.outcome == nil {
+	calls, n := l.tree()
+	for i, c := range calls {
+		another := func(o *call) bool { return o.by == c.by && !(o.began.IsZero() && o.outcome == nil) }
+		switch {
+		case c.began.IsZero() && c.outcome == nil:
 			continue
+		case c.by != "" && c.outcome != nil && (i >= n || slices.ContainsFunc(calls[i+1:n], another)):
+			continue // the last call of a subagent stays until there is another
 		}
 		indent := ""
 		if c.by != "" {
-			if c.outcome != nil {
-				continue
-			}
 			indent = strings.Repeat("    ", 1+strings.Count(c.by, "/"))
 		}
 		mark := cell.Span{Text: indent + "◐ ", Style: cell.Cyan}
 		var right cell.Line
 		if c.outcome != nil {
-			mark = cell.Span{Text: indent + "● ", Style: cell.Green}
+			mark = callMark(c.outcome.Status)
+			mark.Text, right = indent+mark.Text, took(c.outcome.Duration)
 		} else {
 			right = cell.Styled(humanize.Seconds(now.Sub(c.began)), cell.Dim)
 			if c.trying {
 				right = append(cell.Styled(trying(width), cell.Dim), right...)
 			}
-			if c.movable && background != "" && width >= hintWidth {
+			switch {
+			case c.made > 0:
+				right = append(right, cell.Span{Text: "   " + humanize.Count(c.made, "call"), Style: cell.Dim})
+			case c.movable && background != "" && width >= hintWidth:
 				right = append(right, cell.Span{Text: "   " + background + " background", Style: cell.Dim})
 			}
 		}
-		out = append(out, append(cell.Line{mark}, c.name()...).Right(right, width))
+		line := append(cell.Line{mark}, c.name()...)
+		if i >= n {
+			line = append(line, cell.Span{Text: " (" + visible(c.by) + ")", Style: cell.Dim})
+		}
+		out = append(out, line.Right(right, width))
 		if c.outcome == nil {
 			for _, o := range c.output {
 				out = append(out, cell.Styled(indent+"    "+o, cell.Dim).Cut(width))

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -219,8 +220,12 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 		}
 		out = append(out, l.Cut(width))
 	}
-	if c.note != "" {
-		out = append(out, cell.Styled("    "+visible(c.note), cell.Dim).Cut(width))
+	note := visible(c.note)
+	if n := len(c.list) - maxCandidates; note == "" && n > 0 {
+		note = fmt.Sprintf("… %d more (↑↓)", n)
+	}
+	if note != "" {
+		out = append(out, cell.Styled("    "+note, cell.Dim).Cut(width))
 	}
 	return out
 }

@@ -25,6 +25,8 @@ type answer struct {
 	thinking time.Time       // since when; zero: it is not
 	raw      strings.Builder // the text as the model wrote it
 	thought  strings.Builder // what it is thinking
+	retry    model.Retry     // the request failed,
+	until    time.Time       // and is sent again then; zero: it isn't
 }
 
 // event shows an event of the agent.
@@ -59,17 +61,34 @@ func (s *Screen) event(e agent.Event) {
 func (s *Screen) said(e model.Event) {
 	switch e := e.(type) {
 	case model.Thought:
+		s.answer.until = time.Time{}
 		if s.answer.thinking.IsZero() {
 			s.answer.thinking = s.o.Now()
 		}
 		s.answer.thought.WriteString(string(e))
 	case model.Text:
+		s.answer.until = time.Time{}
 		s.endThought()
 		s.say(string(e))
 	case model.Retry:
 		s.endThought()
-		s.tell(e.String())
+		s.transcript.add(Item{Kind: ItemNote, Text: e.String()})
+		s.answer.retry, s.answer.until = e, s.o.Now().Add(e.Wait)
 	}
+}
+
+// retrying is the line about a request that failed and is sent again: when, and what the server said.
+func (a *answer) retrying(now time.Time, width int) []cell.Line {
+	r := a.retry
+	r.Wait = max(0, a.until.Sub(now)+time.Second-1).Truncate(time.Second)
+	text := "∙ " + r.String()
+	var e *model.Error
+	if errors.As(r.Err, &e) {
+		text += ": " + visible(e.Error())
+	}
+	const most = 3
+	rows := cell.Wrap(cell.Styled(text, cell.Dim), width, cell.Text("  "))
+	return rows[:min(len(rows), most)]
 }
 
 func (s *Screen) say(text string) {
@@ -110,7 +129,15 @@ func (s *Screen) endThought() {
 	head := thoughtFor(took)
 	s.transcript.add(Item{Kind: ItemThinking, Head: head, Text: s.answer.thought.String()})
 	s.answer.thought.Reset()
-	s.print(cell.Styled("∙ "+head+"  (Ctrl+O to view)", cell.Dim))
+	s.print(cell.Styled("∙ "+head+s.toView(), cell.Dim))
+}
+
+// toView is how to see what was folded.
+func (s *Screen) toView() string {
+	if key := s.keys.label("transcript"); key != "" {
+		return "  (" + key + " to view)"
+	}
+	return ""
 }
 
 // thoughtFor is the line of the model's thinking.

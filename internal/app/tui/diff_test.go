@@ -79,7 +79,7 @@ func TestTail(t *testing.T) {
 		{strings.Repeat("x", 1<<20), 5, "    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"},
 	} {
 		var got []string
-		for _, l := range tail(tt.text, tt.most, 40) {
+		for _, l := range tail(tt.text, tt.most, 40, "Ctrl+O") {
 			got = append(got, l.String())
 		}
 		if s := strings.Join(got, "|"); s != tt.want {

@@ -1,8 +1,8 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -22,7 +22,7 @@ func (s *Screen) showEarlier(items []Item) {
 		for start > 0 && items[start].Kind != ItemPrompt {
 			start--
 		}
-		lines := exchange(items[start:at], width)
+		lines := exchange(items[start:at], width, s.toView())
 		if len(shown)+len(lines) > most && from < len(items) {
 			break
 		}
@@ -43,14 +43,15 @@ func (s *Screen) showEarlier(items []Item) {
 	}
 	s.space()
 	if turns > 0 {
-		s.print(cell.Styled(fmt.Sprintf("∙ %s (Ctrl+O to view)", humanize.Count(turns, "earlier turn")), cell.Dim), nil)
+		text := humanize.Count(turns, "earlier turn") + strings.TrimPrefix(s.toView(), " ")
+		s.print(cell.Styled("∙ "+text, cell.Dim), nil)
 	}
 	s.print(shown...)
 	s.space()
 }
 
-// exchange is a prompt and what follows it: answers, and a line for each call.
-func exchange(items []Item, width int) []cell.Line {
+// exchange is a prompt and what follows it: answers, and a line for each call. view says how to see what is folded.
+func exchange(items []Item, width int, view string) []cell.Line {
 	var out []cell.Line
 	items = slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Kind == ItemNote }) // for the model
 	for n, i := range items {
@@ -59,7 +60,7 @@ func exchange(items []Item, width int) []cell.Line {
 			out = append(out, nil)
 		}
 		if i.Kind == ItemThinking {
-			out = append(out, cell.Styled("∙ "+visible(i.Head)+"  (Ctrl+O to view)", cell.Dim))
+			out = append(out, cell.Styled("∙ "+visible(i.Head)+view, cell.Dim))
 			continue
 		}
 		out = append(out, i.lines(width, i.foldable())...)

@@ -45,6 +45,8 @@ func (s *Screen) going(width int) []cell.Line {
 	calls := s.calls.live(now, width, s.keys.label("background"))
 	out = append(out, calls...)
 	switch {
+	case !s.answer.until.IsZero():
+		out = append(out, s.answer.retrying(now, width)...)
 	case !s.answer.thinking.IsZero():
 		out = append(out, cell.Styled("∙ thinking "+humanize.Seconds(now.Sub(s.answer.thinking)), cell.Dim))
 	case s.work != nil && len(s.answer.live)+len(calls) == 0 && !s.work.model.IsZero():
@@ -80,8 +82,11 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 		lines = append(lines, append(cell.Line{{Text: mark, Style: cell.Bold}}, l...))
 	}
 	if s.editor.Empty() && s.work != nil && s.questions.current() == nil {
-		lines[0] = lines[0].Right(cell.Styled(s.keys.label("interrupt")+" interrupts · "+s.keys.label("send")+" queues",
-			cell.Dim), width)
+		hint := s.keys.label("interrupt") + " interrupts · " + s.keys.label("send") + " queues"
+		if why := "a trial can't move to the background · "; s.calls.tried() && cell.Width(why+hint)+4 < width {
+			hint = why + hint
+		}
+		lines[0] = lines[0].Right(cell.Styled(hint, cell.Dim), width)
 	}
 	return lines, row - from, column + 2
 }

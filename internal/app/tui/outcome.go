@@ -22,9 +22,21 @@ const (
 	maxFailureRows = 8
 )
 
-// lines are a finished call: a line, why it failed, and what it did. most is the number of lines of output.
-func (c *call) lines(width, most int) []cell.Line {
-	o := c.outcome
+// layout is how finished calls are shown.
+type layout struct {
+	width  int
+	output int    // lines of output
+	key    string // that shows the rest; "": none does
+}
+
+// layout is how finished calls are shown on this screen.
+func (s *Screen) layout() layout {
+	return layout{s.width(), s.o.OutputLines, s.keys.label("transcript")}
+}
+
+// lines are a finished call: a line, why it failed, and what it did.
+func (c *call) lines(look layout) []cell.Line {
+	o, width, most := c.outcome, look.width, look.output
 	head := append(cell.Line{callMark(o.Status)}, c.name()...)
 	right := took(o.Duration)
 	failure := c.failure(width)
@@ -52,11 +64,11 @@ func (c *call) lines(width, most int) []cell.Line {
 		most = max(most, failedLines)
 	}
 	if !c.shown || o.Error != nil {
-		out = append(out, tail(o.Result.Output, most, width)...)
+		out = append(out, tail(o.Result.Output, most, width, look.key)...)
 	}
 	if !c.shown {
 		if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Error == nil {
-			out = append(out, folded(diffLines(d.Diff, width), editRows)...)
+			out = append(out, folded(diffLines(d.Diff, width), editRows, look.key)...)
 		}
 	}
 	return append(out, c.left...)
@@ -67,7 +79,7 @@ func (c *call) failure(width int) []cell.Line {
 	if c.outcome.Error == nil {
 		return nil
 	}
-	message := c.outcome.Error.Message
+	message := strings.TrimPrefix(c.outcome.Error.Message, c.described+": ") // it is above
 	if len(message) > maxFailure {
 		message = strings.ToValidUTF8(message[:maxFailure], "") + "…"
 	}
@@ -81,8 +93,9 @@ func (c *call) failure(width int) []cell.Line {
 	return out
 }
 
-// tail is the end of an output: the last lines, most at most, and how many are above them. Each line is a row.
-func tail(text string, most, width int) []cell.Line {
+// tail is the end of an output: the last lines, most at most, and how many are above them, with the key that shows
+// those. Each line is a row.
+func tail(text string, most, width int, key string) []cell.Line {
 	text = strings.Trim(text, "\n")
 	if most <= 0 || strings.TrimSpace(text) == "" {
 		return nil
@@ -96,7 +109,7 @@ func tail(text string, most, width int) []cell.Line {
 	slices.Reverse(lines)
 	var out []cell.Line
 	if n := strings.Count(text, "\n") + 1 - len(lines); n > 0 {
-		out = append(out, cell.Styled("    … "+humanize.Count(n, "line")+" above (Ctrl+O)", cell.Dim).Cut(width))
+		out = append(out, cell.Styled("    … "+humanize.Count(n, "line")+" above"+inParens(key), cell.Dim).Cut(width))
 	}
 	for _, l := range lines {
 		out = append(out, cell.Styled("    "+outputLine(l, 8*width), cell.Dim).Cut(width))
@@ -115,18 +128,26 @@ func outputLine(l string, most int) string {
 	return cell.Clean(plainText(l))
 }
 
-// folded is the start of rows, most at most, and how many more there are.
-func folded(rows []cell.Line, most int) []cell.Line {
+// inParens is a key after a text; "" if there is none.
+func inParens(key string) string {
+	if key == "" {
+		return ""
+	}
+	return " (" + key + ")"
+}
+
+// folded is the start of rows, most at most, and how many more there are, with the key that shows them.
+func folded(rows []cell.Line, most int, key string) []cell.Line {
 	if len(rows) <= most {
 		return rows
 	}
-	more := cell.Styled("        … "+humanize.Count(len(rows)-most+1, "more line")+" (Ctrl+O)", cell.Dim)
+	more := cell.Styled("        … "+humanize.Count(len(rows)-most+1, "more line")+inParens(key), cell.Dim)
 	return append(slices.Clone(rows[:most-1]), more)
 }
 
 // answered notes what the user has seen of a call, and what of it was not approved. The question printed the rest: it
 // isn't printed again.
-func (l *callList) answered(q *question, a approval.Answer, width int) {
+func (l *callList) answered(q *question, a approval.Answer, look layout) {
 	i := l.position(q.Request.Call)
 	if i == len(l.calls) || !q.printed || q.Diff == nil && !q.Tried() {
 		return
@@ -139,19 +160,19 @@ func (l *callList) answered(q *question, a approval.Answer, width int) {
 		c.shown = true
 		for n, taken := range a.Take {
 			if !taken {
-				c.left = append(c.left, q.skipped(n, width)...)
+				c.left = append(c.left, q.skipped(n, look)...)
 			}
 		}
 	}
 }
 
 // skipped is a part that the user didn't take.
-func (q *question) skipped(n, width int) []cell.Line {
+func (q *question) skipped(n int, look layout) []cell.Line {
 	if q.Tried() {
-		return []cell.Line{cell.Styled("    not kept: "+visible(q.Effects.Changes[n].Line()), cell.Dim).Cut(width)}
+		return []cell.Line{cell.Styled("    not kept: "+visible(q.Effects.Changes[n].Line()), cell.Dim).Cut(look.width)}
 	}
 	out := []cell.Line{cell.Styled(fmt.Sprintf("    not applied: hunk %d of %d", n+1, len(q.Parts)), cell.Yellow)}
-	for _, l := range folded(diffLines(q.Parts[n].Diff, width), editRows) {
+	for _, l := range folded(diffLines(q.Parts[n].Diff, look.width), editRows, look.key) {
 		out = append(out, cell.Styled(l.String(), cell.Dim))
 	}
 	return out

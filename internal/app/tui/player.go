@@ -143,7 +143,7 @@ func (p *Player) Ask(r tool.Request) {
 func (p *Player) Answer(c tool.Call) {
 	for _, q := range p.s.questions.open {
 		if q.Request.Call.ID == c.ID && q.Request.Call.By == c.By {
-			p.s.calls.answered(q, approval.Answer{Act: approval.Once}, 0)
+			p.s.calls.answered(q, approval.Answer{Act: approval.Once}, layout{})
 		}
 	}
 	p.s.withdraw(c)

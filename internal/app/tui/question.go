@@ -195,7 +195,7 @@ func (s *Screen) decide(q *question, a approval.Answer) {
 		q.problem = err.Error()
 		return
 	}
-	s.calls.answered(q, a, s.width())
+	s.calls.answered(q, a, s.layout())
 	if o.Saved != "" {
 		s.tell("saved " + approval.RuleList(o.Remember) + " to " + o.Saved)
 	}

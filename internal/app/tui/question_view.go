@@ -22,27 +22,26 @@ func (s *Screen) announce(q *question) {
 	q.printed = true
 	s.endText()
 	s.space()
-	head := q.head()
+	head := cell.Wrap(q.head(), s.width(), cell.Text("      ")) // at spaces: ">>" stays one word
+	var end cell.Line                                           // of the last row, if it fits
 	if d := q.Diff; d != nil && d.Stat != nil {
-		head = append(head, cell.Span{
-			Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim,
-		})
+		end = cell.Styled(fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), cell.Dim)
+	}
+	if q.Effects != nil {
+		end = cell.Styled("   "+visible(q.Effects.Headline()), cell.Dim)
+	}
+	if last := len(head) - 1; head[last].Width()+end.Width() <= s.width() {
+		head[last] = append(head[last], end...)
+	} else {
+		head = append(head, end)
 	}
 	lines := details(q.beyond(), s.width(), false)
-	if q.Effects != nil { // how it ended is on the first line, if it fits
-		end := cell.Styled("   "+visible(q.Effects.Headline()), cell.Dim)
-		if head.Width()+end.Width() <= s.width() {
-			head = append(head, end...)
-		} else {
-			lines = slices.Insert(lines, 0, end)
-		}
-	}
 	rows := 0
 	for _, l := range lines {
 		rows += 1 + max(0, l.Width()-1)/s.width()
 	}
 	q.long = rows > s.rows-8 || q.cuts(s.width()) // it doesn't fit above the live area
-	s.print(head)
+	s.print(head...)
 	s.print(lines...)
 }
 
@@ -163,12 +162,15 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 	switch d := d.(type) {
 	case nil:
 	case tool.Effects:
-		out = append(commandDetails(d.Command, width), tail(d.Output, printed, width)...)
+		out = append(commandDetails(d.Command, width), tail(d.Output, printed, width, "v")...)
 		out = append(out, effectLines(d, width)...)
 		warn(d.AllWarnings())
 		for _, c := range d.Changes {
 			if c.Diff != "" {
 				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), diffLines(c.Diff, wide)...)
+			}
+			if len(c.Inside) > 0 {
+				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), insideLines(c, all)...)
 			}
 		}
 	case tool.FileDiff:
@@ -187,6 +189,32 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 		for _, l := range cell.CleanLines(d.Markdown()) {
 			out = append(out, cell.Text("  "+l))
 		}
+	}
+	return out
+}
+
+// maxInside is how many files of a new directory are listed beside a question. The view has their texts too.
+const maxInside = 8
+
+// insideLines are the files of a new directory, and their texts if all is true.
+func insideLines(c tool.Effect, all bool) []cell.Line {
+	var out []cell.Line
+	n := len(c.Inside)
+	if !all {
+		n = min(n, maxInside)
+	}
+	for _, f := range c.Inside[:n] {
+		if all {
+			out = append(append(out, cell.Styled("  "+visible(f.Line()), cell.Bold)), diffLines(f.Diff, 0)...)
+		} else {
+			out = append(out, cell.Text("    "+visible(f.Line())))
+		}
+	}
+	switch more := c.Files - n; {
+	case more > 0 && all:
+		out = append(out, cell.Styled("  … "+humanize.Count(more, "more file"), cell.Dim))
+	case more > 0:
+		out = append(out, cell.Styled("    … "+humanize.Count(more, "more file")+" (v)", cell.Dim))
 	}
 	return out
 }
@@ -217,16 +245,9 @@ func effectLines(f tool.Effects, width int) []cell.Line {
 func (q *question) live(s *Screen, room int) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
-	head := q.head()
 	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
-	if why := visible(q.Brief); why != "" && !q.explain && q.stage != rerunning {
-		text := "   needs approval: " + why
-		if head.Width()+cell.Width(text)+1+count.Width() > width { // the reason is more than the words before it
-			text = "   " + why
-		}
-		head = append(head, cell.Span{Text: text, Style: cell.Dim})
-	}
-	about := q.reminder(width, room/3)
+	head, about := q.withReason(q.head(), width, count.Width())
+	about = append(about, q.reminder(width, room/3)...)
 	if q.explain {
 		about = append(about, q.explanation(width)...)
 	}
@@ -253,6 +274,33 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 		out[i] = l.Cut(width)
 	}
 	return out
+}
+
+// withReason adds why the user is asked to the title, if there is room for all of it, and else below it while the user
+// chooses an answer. taken is the width of what follows the title.
+func (q *question) withReason(head cell.Line, width, taken int) (title cell.Line, below []cell.Line) {
+	why := visible(q.Brief)
+	texts := []string{"needs approval: " + why, why} // the reason is more than the words before it
+	switch {
+	case q.Tried() && q.Why.Cause.Kind == tool.ByMode: // what it writes is listed
+		texts = []string{"nothing is kept yet (" + q.Why.Cause.Mode + " mode)"}
+	case q.Tried():
+		texts = []string{strings.TrimSuffix("nothing is kept yet: "+why, ": ")}
+	case why == "":
+		return head, nil
+	}
+	if q.explain || q.stage == rerunning {
+		return head, nil
+	}
+	for _, text := range texts {
+		if head.Width()+3+cell.Width(text)+1+taken <= width {
+			return append(head, cell.Span{Text: "   " + text, Style: cell.Dim}), nil
+		}
+	}
+	if q.stage != choosing {
+		return head, nil
+	}
+	return head, cell.Wrap(cell.Styled("    "+texts[len(texts)-1], cell.Dim), width, cell.Text("    "))
 }
 
 // reminder is the start of the command, if what is printed above scrolled it away and the title doesn't have all of it.
@@ -417,6 +465,7 @@ func (q *question) picked(width int) (out, keys []cell.Line) {
 	if q.Tried() {
 		verb = "keep"
 		c := q.Effects.Changes[q.list.at]
+		out = append(out, insideLines(c, false)...)
 		out = slices.Insert(out, 0, cell.Styled("    "+string(c.Kind)+" "+visible(c.Line()), cell.Bold))
 	}
 	if len(lines) > maxHunk {
