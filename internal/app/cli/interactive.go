@@ -67,14 +67,14 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if env.Getenv("TERM") != "dumb" {
 		can |= slash.Copies
 	}
-	h.session, h.commands, h.files = s, slash.New(s, can), newFileList(s)
+	h.session, h.commands, h.files, h.continues = s, slash.New(s, can), newFileList(s), s.Continues() != ""
 	h.all.follow(h)
 	defer h.all.end()
 	if title := s.Continues(); title != "" {
 		h.note("continues the session: " + title)
 	}
 	if !draws {
-		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
+		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command), s.Settings.UI.OutputLines)
 		for _, n := range h.early {
 			lines.Tell(n)
 		}
@@ -133,8 +133,9 @@ type screenHost struct {
 
 	opened model.Model // the demo's; nil: the session opens its own
 
-	branch branch
-	unsent string // the last prompt, if no model could be opened for it; of the goroutine that runs prompts
+	branch    branch
+	continues bool   // a session that was resumed
+	unsent    string // the last prompt, if no model could be opened for it; of the goroutine that runs prompts
 
 	mu    sync.Mutex
 	talk  *session.Conversation // nil: not yet
@@ -321,8 +322,11 @@ func (h *screenHost) Status() tui.Status {
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	st.Cost, _ = h.session.Models.Cost()
+	if h.continues { // until the server counts its tokens
+		st.Context = -1
+	}
 	if talk := h.current(); talk != nil {
-		if tokens, window := talk.Context(); window > 0 {
+		if tokens, window := talk.Context(); window > 0 && (tokens > 0 || !h.continues) {
 			st.Context = min(100, 100*tokens/window) // a server can accept more than its window
 		}
 	}

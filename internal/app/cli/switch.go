@@ -151,6 +151,7 @@ func (h *screenHost) another(o options, record *session.Recording) (*screenHost,
 		return nil, err
 	}
 	next.session, next.commands, next.files = s, h.commands.For(s), newFileList(s)
+	next.continues = s.Continues() != ""
 	s.Executor.Ask = s.Asking(h.front.Ask)
 	return next, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
-	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -31,7 +30,8 @@ type Lines struct {
 	events    chan agent.Event
 	asked     int             // questions so far
 	text      strings.Builder // of the answer, since the last call
-	tried     map[string]bool // calls that were named when they were tried
+	output    int             // lines of a command's output that are printed
+	calls     callList        // that run
 }
 
 // lineQuestion is a question that waits for a number.
@@ -46,11 +46,12 @@ type lineReply struct {
 	err      error
 }
 
-// NewLines makes a conversation in lines. It starts with the prompt, if there is one.
-func NewLines(in io.Reader, out io.Writer, host Host, prompt string) *Lines {
+// NewLines makes a conversation in lines. It starts with the prompt, if there is one. output is how many lines of a
+// command's output are printed.
+func NewLines(in io.Reader, out io.Writer, host Host, prompt string, output int) *Lines {
 	l := &Lines{
 		host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan *lineQuestion),
-		events: make(chan agent.Event, 256),
+		events: make(chan agent.Event, 256), output: output,
 	}
 	go func() {
 		defer close(l.lines)
@@ -193,7 +194,13 @@ func (l *Lines) endText() {
 // say prints a labeled text. Further lines of it are indented.
 func (l *Lines) say(label, text string) {
 	lines := cell.CleanLines(strings.Trim(text, "\n"))
-	fmt.Fprintf(l.out, "%s: %s\n", label, strings.Join(lines, "\n  "))
+	lines[0] = label + ": " + lines[0]
+	for i, line := range lines {
+		if i > 0 {
+			line = "  " + line
+		}
+		l.print([]cell.Line{cell.Text(line)})
+	}
 }
 
 func (l *Lines) event(e agent.Event) {
@@ -209,30 +216,8 @@ func (l *Lines) event(e agent.Event) {
 			l.say("note", said.String())
 		}
 	case agent.Step:
-		if (e.Stage == tool.Running || e.Stage == tool.Trying) && e.Request.Call.By == "" && !l.named(e) {
-			l.say("tool", naming(visible(e.Request.Declaration.Title()), about(e.Request)).String())
-		}
-		if e.Stage == tool.Done && e.Outcome.Error != nil {
-			label := "error"
-			if e.Outcome.Status != tool.StatusError { // the message says that it was denied or canceled
-				label = "note"
-			}
-			l.say(label, e.Outcome.Error.Message)
-		}
+		l.step(e.Event)
 	}
-}
-
-// named reports whether a call was named before, because it was tried.
-func (l *Lines) named(e agent.Step) bool {
-	key := e.Request.Call.By + "/" + e.Request.Call.ID
-	was := l.tried[key]
-	if e.Stage == tool.Trying {
-		if l.tried == nil {
-			l.tried = map[string]bool{}
-		}
-		l.tried[key] = true
-	}
-	return was
 }
 
 // answer asks a question until it is answered.
@@ -244,8 +229,7 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		text += ", " + q.Effects.Headline()
 	}
 	if d := q.Diff; d != nil && d.Stat != nil {
-		text += fmt.Sprintf(", %s added, %d removed", humanize.Count(d.Stat.ModelAddedLines, "line"),
-			d.Stat.ModelRemovedLines)
+		text += ", " + linesChanged(*d)
 	}
 	if why := visible(q.Brief); why != "" {
 		text += ". Needs approval: " + why
@@ -254,7 +238,10 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 	if q.Command != nil {
 		l.print(commandDetails(*q.Command, lineWidth))
 	}
+	c := l.calls.find(r)
 	if q.Effects != nil {
+		c.shown = true
+		l.print(tail(q.Effects.Output, l.output, lineWidth, ""))
 		l.effects(*q.Effects)
 	}
 	if len(r.Form) > 0 {
@@ -264,28 +251,12 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		Style: approval.Spoken, Out: l.out,
 		Read: func(ctx context.Context, prompt string) (string, error) { return l.number(ctx, q, prompt) },
 		Fail: func(err error) { l.say("error", err.Error()) },
-		View: func() { l.print(whole(q.Question, lineWidth)) },
+		View: func() {
+			c.shown = true
+			l.print(whole(q.Question, lineWidth))
+		},
 	}.Ask(ctx, q.Question)
 	q.reply <- lineReply{d, err}
-}
-
-// lineWidth is the width of lines that the terminal wraps.
-const lineWidth = 1000
-
-func (l *Lines) print(lines []cell.Line) {
-	for _, line := range lines {
-		fmt.Fprintln(l.out, line.String())
-	}
-}
-
-// effects prints what a tried call did.
-func (l *Lines) effects(f tool.Effects) {
-	for _, r := range f.Rows() {
-		fmt.Fprintf(l.out, "%s: %s\n", r.Label, visible(strings.Join(r.Cells, ", ")))
-	}
-	for _, w := range f.AllWarnings() {
-		fmt.Fprintf(l.out, "warning: %s\n", visible(w))
-	}
 }
 
 // number reads a line. What was typed before the question is dropped.
@@ -300,7 +271,13 @@ func (l *Lines) number(ctx context.Context, q *lineQuestion, prompt string) (str
 			drained = true
 		}
 	}
-	fmt.Fprint(l.out, prompt)
+	for i, row := range l.rows(cell.Text(strings.TrimRight(prompt, " "))) {
+		if i > 0 {
+			fmt.Fprintln(l.out)
+		}
+		fmt.Fprint(l.out, row.String())
+	}
+	fmt.Fprint(l.out, " ")
 	select {
 	case line, ok := <-l.lines:
 		if !ok {
