@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
-	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -29,10 +29,10 @@ func (o original) with(a action, now *text.Document) (*change, error) {
 	if o.doc != nil {
 		old = o.doc.Text
 	}
-	if strings.Count(now.Text, proc.Masked) > strings.Count(old, proc.Masked) {
+	if strings.Count(now.Text, redact.Masked) > strings.Count(old, redact.Masked) {
 		return nil, a.errorf(a.otherwise, o.path, "the new text contains %s, which stands for a secret value "+
 			"that results don't show, and would replace it. Change only other lines, or ask the user to make "+
-			"this change", proc.Masked)
+			"this change", redact.Masked)
 	}
 	newHash := sync.OnceValue(func() workspace.Hash {
 		if raw := now.Raw(); raw != nil {

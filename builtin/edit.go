@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -162,10 +162,10 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	}
 	result, err := edit.Apply(o.doc.Text, edits)
 	if err != nil {
-		masked := func(e edit.Edit) bool { return strings.Contains(e.Old, proc.Masked) }
-		if slices.ContainsFunc(edits, masked) && !strings.Contains(o.doc.Text, proc.Masked) {
+		masked := func(e edit.Edit) bool { return strings.Contains(e.Old, redact.Masked) }
+		if slices.ContainsFunc(edits, masked) && !strings.Contains(o.doc.Text, redact.Masked) {
 			return nil, toEdit.errorf(editNotFound, p, "old_string contains %s, which stands for a secret value "+
-				"that results don't show. Replace only other lines, or ask the user to make this change", proc.Masked)
+				"that results don't show. Replace only other lines, or ask the user to make this change", redact.Masked)
 		}
 		return nil, toEdit.missed(p, err)
 	}

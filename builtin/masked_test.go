@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -16,7 +16,7 @@ func TestMaskIsNotWritten(t *testing.T) {
 	dir := t.TempDir()
 	const token = "tok-abcdefghijkl"
 	put(t, dir, map[string]string{
-		".env.example": "A=1\nTOKEN=" + token + "\n", "doc.md": "A mask is " + proc.Masked + ".\nEnd\n", "new.ipynb": `{"cells":[{"id":"a","cell_type":"code","source":["x"],"metadata":{},"outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`,
+		".env.example": "A=1\nTOKEN=" + token + "\n", "doc.md": "A mask is " + redact.Masked + ".\nEnd\n", "new.ipynb": `{"cells":[{"id":"a","cell_type":"code","source":["x"],"metadata":{},"outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`,
 	})
 	o := wired(dir)
 	o.Environ = append(os.Environ(), "MY_TOKEN="+token)
@@ -38,15 +38,15 @@ func TestMaskIsNotWritten(t *testing.T) {
 		args map[string]any
 		ok   bool
 	}{
-		{"write_file", map[string]any{"file_path": at(".env.example"), "content": "A=2\nTOKEN=" + proc.Masked + "\n"}, false},
-		{"write_file", map[string]any{"file_path": at("b"), "content": proc.Masked}, false},
-		{"edit", map[string]any{"file_path": at(".env.example"), "old_string": "A=1", "new_string": "A=" + proc.Masked}, false},
-		{"edit", map[string]any{"file_path": at(".env.example"), "old_string": "A=1\nTOKEN=" + proc.Masked, "new_string": "A=2"}, false},
-		{"edit", map[string]any{"file_path": at("c"), "old_string": "", "new_string": "x " + proc.Masked}, false},
-		{"notebook_edit", map[string]any{"notebook_path": at("new.ipynb"), "cell_id": "a", "new_source": "key = '" + proc.Masked + "'"}, false},
-		{"save_memory", map[string]any{"fact": "the key is " + proc.Masked, "scope": "project"}, false},
-		{"run_shell_command", map[string]any{"command": "echo TOKEN=" + proc.Masked + " > .env.example"}, false},
-		{"edit", map[string]any{"file_path": at("doc.md"), "old_string": "A mask is " + proc.Masked + ".\nEnd", "new_string": "Masked: " + proc.Masked + ".\nThe end"}, true},
+		{"write_file", map[string]any{"file_path": at(".env.example"), "content": "A=2\nTOKEN=" + redact.Masked + "\n"}, false},
+		{"write_file", map[string]any{"file_path": at("b"), "content": redact.Masked}, false},
+		{"edit", map[string]any{"file_path": at(".env.example"), "old_string": "A=1", "new_string": "A=" + redact.Masked}, false},
+		{"edit", map[string]any{"file_path": at(".env.example"), "old_string": "A=1\nTOKEN=" + redact.Masked, "new_string": "A=2"}, false},
+		{"edit", map[string]any{"file_path": at("c"), "old_string": "", "new_string": "x " + redact.Masked}, false},
+		{"notebook_edit", map[string]any{"notebook_path": at("new.ipynb"), "cell_id": "a", "new_source": "key = '" + redact.Masked + "'"}, false},
+		{"save_memory", map[string]any{"fact": "the key is " + redact.Masked, "scope": "project"}, false},
+		{"run_shell_command", map[string]any{"command": "echo TOKEN=" + redact.Masked + " > .env.example"}, false},
+		{"edit", map[string]any{"file_path": at("doc.md"), "old_string": "A mask is " + redact.Masked + ".\nEnd", "new_string": "Masked: " + redact.Masked + ".\nThe end"}, true},
 		{"edit", map[string]any{"file_path": at(".env.example"), "old_string": "A=1", "new_string": "A=2"}, true},
 	} {
 		o := call(t, x, c.name, c.args)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission/environ"
 	shellread "github.com/adze-dev/adze/permission/shell"
@@ -73,7 +74,7 @@ type sandboxes struct {
 	base func() *sandbox.Base
 }
 
-func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandboxes, error) {
+func newSandboxes(o Options, f *files, base []string, mask *redact.Mask) (*sandboxes, error) {
 	b := &sandboxes{
 		Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State,
 		env: proc.Environ(environ.With(base, o.Env), o.PassEnv),
@@ -113,7 +114,7 @@ func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandbox
 }
 
 // environ makes the environments of commands that run without approval. They get nothing that is masked in output.
-func (b *sandboxes) environ(base, pass []string, mask *proc.Mask) {
+func (b *sandboxes) environ(base, pass []string, mask *redact.Mask) {
 	secret := func(kv string) bool { return proc.SecretVariable(kv) || mask.String(kv) != kv }
 	b.short, _ = environ.Unapproved{Roots: b.roots, Secret: secret}.Environ(proc.Environ(base, nil))
 	b.short = append(b.short, "ADZE=1")

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/session"
-	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -217,7 +217,7 @@ func TestGitConfigChangedInTrial(t *testing.T) {
 	if o := tree.call(t, s, "sed -i s/github.com/evil.example/ .git/config"); o.Status == tool.StatusSuccess || config() != before {
 		t.Errorf("%s\n%s", o.Result.Text(), config())
 	}
-	if strings.Contains(config(), proc.Masked) {
+	if strings.Contains(config(), redact.Masked) {
 		t.Error(config())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/proc/term"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 const (
@@ -28,8 +29,8 @@ const (
 //	              └─ screen ─ fold ─ head, then tail
 type capture struct {
 	mu    sync.Mutex
-	mask  *Mask
-	masks maskStream
+	mask  *redact.Mask
+	masks redact.Stream
 	now   func() time.Time
 
 	spill      io.Writer
@@ -49,9 +50,9 @@ type capture struct {
 	closed bool
 }
 
-func newCapture(c *Command, mask *Mask, now func() time.Time) *capture {
+func newCapture(c *Command, mask *redact.Mask, now func() time.Time) *capture {
 	k := &capture{
-		mask: mask, masks: maskStream{mask: mask}, now: now, last: now(),
+		mask: mask, masks: mask.Stream(), now: now, last: now(),
 		spill: c.Spill, spillLeft: c.SpillLimit,
 		recent: ring{max: readOn},
 		page:   page{room: c.Head, tail: ring{max: c.Tail}},
@@ -68,7 +69,7 @@ func (k *capture) write(p []byte) {
 		return
 	}
 	k.last = k.now()
-	k.masks.write(p, k.take)
+	k.masks.Write(p, k.take)
 }
 
 // take receives masked bytes.
@@ -108,7 +109,7 @@ func (k *capture) toSpill(p []byte) {
 func (k *capture) finish() Output {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.masks.flush(k.take)
+	k.masks.Flush(k.take)
 	k.closed = true
 	o := Output{Bytes: k.recent.total, Lines: k.lines, Binary: k.binary, SpillCut: k.spillShort, SpillErr: k.spillErr}
 	switch {

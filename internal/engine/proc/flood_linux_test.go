@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // highWater returns the most memory this process has had, in bytes.
@@ -41,7 +42,7 @@ func TestFlood(t *testing.T) {
 	if plainadze.RaceEnabled {
 		mb = 8
 	}
-	mask := maskOf("sk-0123456789abcdef", "ghp_ABCDEFGHIJKLMNOP1")
+	mask := redact.NewMask([]redact.Secret{{Value: "sk-0123456789abcdef"}, {Value: "ghp_ABCDEFGHIJKLMNOP1"}})
 	for _, c := range []struct{ name, line, head, tail string }{
 		{"yes", "yes | head -c %dM", "y\n[previous line repeated ", "times]\n"},
 		{"lines", "yes 'some 0123456789 line of a log that goes on and on' | head -c %dM", "some 0123456789", "\n"},
@@ -53,7 +54,7 @@ func TestFlood(t *testing.T) {
 			if c.name != "yes" {
 				mb = max(8, mb/10)
 			}
-			r := opened(t, Options{Mask: func() *Mask { return mask }})
+			r := opened(t, Options{Mask: func() *redact.Mask { return mask }})
 			run(t, r, Command{Line: "true"})
 			if err := resetHighWater(); err != nil {
 				t.Skip("memory cannot be measured here:", err)
@@ -174,7 +175,7 @@ func TestSlowLive(t *testing.T) {
 func TestSecretsMasked(t *testing.T) {
 	t.Parallel()
 	const key = "sk-live-0123456789abcdef"
-	r := opened(t, Options{Mask: func() *Mask { return maskOf(key) }})
+	r := opened(t, Options{Mask: func() *redact.Mask { return redact.NewMask([]redact.Secret{{Value: key}}) }})
 	var spill bytes.Buffer
 	var shown strings.Builder
 	o := run(t, r, Command{
@@ -182,7 +183,7 @@ func TestSecretsMasked(t *testing.T) {
 		Spill: &spill, Live: func(p Progress) { shown.WriteString(p.Tail) }, LiveEvery: time.Millisecond,
 	})
 	all := o.Output.String()
-	if !strings.HasPrefix(all, strings.Repeat(Masked+"\n", 3)+"xxx") || !strings.HasSuffix(all, "x"+Masked+"\n") {
+	if !strings.HasPrefix(all, strings.Repeat(redact.Masked+"\n", 3)+"xxx") || !strings.HasSuffix(all, "x"+redact.Masked+"\n") {
 		t.Errorf("%.60q", all)
 	}
 	for name, s := range map[string]string{"result": all, "file": spill.String(), "live": shown.String()} {

@@ -44,6 +44,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // liveTail is the length of a Progress' tail.
@@ -71,7 +72,7 @@ type Process struct {
 }
 
 func newProcess(r *Runner, c Command) *Process {
-	var mask *Mask
+	var mask *redact.Mask
 	if r.opt.Mask != nil {
 		mask = r.opt.Mask()
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // Options configure a Runner. The zero value works, without a helper.
@@ -24,7 +25,7 @@ type Options struct {
 	// Avoid are directories whose programs are never the shell: the workspace.
 	Avoid []string
 	// Mask returns the secrets to mask in the output of a command that starts now; nil: none.
-	Mask func() *Mask
+	Mask func() *redact.Mask
 
 	// Grace is the time between TERM and KILL; 0 means 100 ms.
 	Grace time.Duration

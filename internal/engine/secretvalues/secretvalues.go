@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
-	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // Options configure a List.
@@ -38,8 +38,8 @@ type List struct {
 	began   bool
 	stamps  map[string]stamp // of everything that was read or looked for
 	nested  []string         // configurations of repositories in the workspace, besides those of its roots
-	known   []proc.Secret
-	mask    *proc.Mask
+	known   []redact.Secret
+	mask    *redact.Mask
 	configs []Config
 }
 
@@ -52,14 +52,14 @@ type Config struct {
 
 // Merge returns the file with the changes that turn its clean copy into changed.
 func (c Config) Merge(changed []byte) ([]byte, error) {
-	return gitconfig.Merge(c.Text, c.Clean, changed, proc.Masked)
+	return gitconfig.Merge(c.Text, c.Clean, changed, redact.Masked)
 }
 
 // New returns a list that reads its sources at its first use.
 func New(o Options) *List { return &List{o: o} }
 
 // Mask returns a mask for the current values.
-func (l *List) Mask() *proc.Mask {
+func (l *List) Mask() *redact.Mask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refresh()
@@ -141,7 +141,7 @@ func (l *List) refresh() {
 		r.config(path, 0)
 	}
 	if l.mask == nil || len(l.known) > before {
-		l.mask = proc.NewMask(l.known)
+		l.mask = redact.NewMask(l.known)
 	}
 }
 
@@ -154,7 +154,7 @@ func (l *List) changed() bool {
 	return false
 }
 
-func (l *List) add(secrets []proc.Secret) {
+func (l *List) add(secrets []redact.Secret) {
 	for _, s := range secrets {
 		if s.Value != "" && !slices.Contains(l.known, s) {
 			l.known = append(l.known, s)
@@ -198,7 +198,7 @@ func (r *reader) config(path string, depth int) {
 	}
 	if found := gitconfig.Credentials(text); len(found) > 0 {
 		r.list.add(sure(found))
-		clean, _ := gitconfig.Clean(text, proc.Masked)
+		clean, _ := gitconfig.Clean(text, redact.Masked)
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			r.list.configs = append(r.list.configs, Config{real, text, clean})
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // tree creates files below a directory.
@@ -89,7 +89,7 @@ func TestSources(t *testing.T) {
 		"wt-t0ken111", "comm-t0ken1", "nest-t0ken1", "subm-t0ken1", "env-t0ken11", "proxypass1", "MIIEvQIBADANBgkqhki", "ghp_0123456789abcdefABCDEF", "sk_live_0123456789abcdef",
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "azur3Key/abc+def==", "dbpass-99", "services/T00/B00/XXXXyyyy", "0123456789abcdef0123", "dac-t0ken11", "gcp-t0ken11", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj/t0ken", "gcv-t0ken11",
 	} {
-		if got := l.Mask().String("<" + secret + ">"); got != "<"+proc.Masked+">" {
+		if got := l.Mask().String("<" + secret + ">"); got != "<"+redact.Masked+">" {
 			t.Errorf("%s is shown: %s", secret, got)
 		}
 	}
@@ -101,7 +101,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s became %s", plain, got)
 		}
 	}
-	if got := l.Mask().String("postgres://u:s3vench@db/x"); got != "postgres://u:"+proc.Masked+"@db/x" {
+	if got := l.Mask().String("postgres://u:s3vench@db/x"); got != "postgres://u:"+redact.Masked+"@db/x" {
 		t.Error(got)
 	}
 	for _, c := range l.Configs(nil) {
@@ -118,7 +118,7 @@ func TestSources(t *testing.T) {
 func TestChanges(t *testing.T) {
 	dir := tree(t, map[string]string{"ws/f": ""})
 	l := New(Options{Home: filepath.Join(dir, "home"), Roots: []string{filepath.Join(dir, "ws")}})
-	known := func(secret string) bool { return l.Mask().String(secret) == proc.Masked }
+	known := func(secret string) bool { return l.Mask().String(secret) == redact.Masked }
 	if l.Mask() != nil || known("first-t0ken") {
 		t.Fatal("something is masked")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
 	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // homeFiles are files with credentials, in the home directory.
@@ -57,8 +58,8 @@ func (l *List) userConfigs() []string {
 
 // inEnviron returns the secrets of variables: values whose name is that of a credential, credentials in URLs and
 // connection strings, values that look like a token, and settings for git.
-func inEnviron(environ []string) []proc.Secret {
-	var out []proc.Secret
+func inEnviron(environ []string) []redact.Secret {
+	var out []redact.Secret
 	values := map[string]string{}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
@@ -67,15 +68,15 @@ func inEnviron(environ []string) []proc.Secret {
 		for _, word := range strings.FieldsFunc(value,
 			func(r rune) bool { return strings.ContainsRune(" \t\n\"';,=", r) }) {
 			if gitconfig.LooksLikeToken(word) {
-				out = append(out, proc.Secret{Value: word, Sure: true})
+				out = append(out, redact.Secret{Value: word, Sure: true})
 			}
 		}
 		isURL := strings.Contains(value, "://")
 		if path, ok := secretPath(name, value); ok {
-			out = append(out, proc.Secret{Value: path, Sure: true})
+			out = append(out, redact.Secret{Value: path, Sure: true})
 		}
 		if (proc.Credential(name) || secretWord(name)) && !isURL && !strings.HasPrefix(value, "{") {
-			out = append(out, proc.Secret{Value: value})
+			out = append(out, redact.Secret{Value: value})
 			out = append(out, decoded(value)...)
 			out = append(out, longLines(value)...)
 		}
@@ -109,12 +110,12 @@ func secretPath(name, value string) (string, bool) {
 }
 
 // longLines returns the long lines of a value with several, such as a private key.
-func longLines(value string) []proc.Secret {
-	var out []proc.Secret
+func longLines(value string) []redact.Secret {
+	var out []redact.Secret
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
 		for _, l := range lines {
 			if l = strings.TrimSpace(l); len(l) >= 16 && !strings.HasPrefix(l, "-----") {
-				out = append(out, proc.Secret{Value: l})
+				out = append(out, redact.Secret{Value: l})
 			}
 		}
 	}
@@ -127,13 +128,13 @@ var named = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // inText returns the credentials in URLs, headers, and values whose name is that of a credential.
-func inText(text string) []proc.Secret {
+func inText(text string) []redact.Secret {
 	out := sure(gitconfig.InURLs(text))
 	if strings.Contains(text, "PRIVATE KEY-----") {
 		ends := func(r rune) bool { return strings.ContainsRune(" \n\r\"'", r) }
 		for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, `\n`, "\n"), ends) {
 			if len(line) >= 40 {
-				out = append(out, proc.Secret{Value: line, Sure: true})
+				out = append(out, redact.Secret{Value: line, Sure: true})
 			}
 		}
 	}
@@ -146,7 +147,7 @@ func inText(text string) []proc.Secret {
 			variable(value) {
 			continue // also a reference, a list, a path, or the first line of a key
 		}
-		out = append(out, proc.Secret{Value: value})
+		out = append(out, redact.Secret{Value: value})
 		out = append(out, decoded(value)...)
 	}
 	return out
@@ -170,7 +171,7 @@ func variable(value string) bool {
 }
 
 // inFile returns the credentials in a file of credentials.
-func inFile(path, text string) []proc.Secret {
+func inFile(path, text string) []redact.Secret {
 	if !strings.HasSuffix(path, "netrc") {
 		out := inText(text)
 		for i := range out {
@@ -178,7 +179,7 @@ func inFile(path, text string) []proc.Secret {
 		}
 		return out
 	}
-	var out []proc.Secret
+	var out []redact.Secret
 	user := ""
 	words := strings.Fields(text)
 	for i := 0; i+1 < len(words); i++ {
@@ -188,27 +189,27 @@ func inFile(path, text string) []proc.Secret {
 		case "login":
 			user = words[i+1]
 		case "password":
-			out = append(out, proc.Secret{User: user, Value: strings.Trim(words[i+1], `"`), Sure: true})
+			out = append(out, redact.Secret{User: user, Value: strings.Trim(words[i+1], `"`), Sure: true})
 		}
 	}
 	return out
 }
 
 // decoded returns the password in the base64 form of user:password.
-func decoded(value string) []proc.Secret {
+func decoded(value string) []redact.Secret {
 	plain, err := base64.StdEncoding.DecodeString(value)
 	user, password, ok := strings.Cut(string(plain), ":")
 	binary := func(r rune) bool { return r < ' ' || r > '~' }
 	if err != nil || !ok || password == "" || strings.ContainsFunc(string(plain), binary) {
 		return nil
 	}
-	return []proc.Secret{{Value: password, User: user, Sure: true}}
+	return []redact.Secret{{Value: password, User: user, Sure: true}}
 }
 
-func sure(found []gitconfig.Credential) []proc.Secret {
-	var out []proc.Secret
+func sure(found []gitconfig.Credential) []redact.Secret {
+	var out []redact.Secret
 	for _, c := range found {
-		out = append(out, proc.Secret{Value: c.Value, User: c.User, Sure: true})
+		out = append(out, redact.Secret{Value: c.Value, User: c.User, Sure: true})
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package proc
+package redact
 
 import (
 	"bytes"
@@ -54,12 +54,12 @@ func maskOf(values ...string) *Mask {
 // masked feeds the pieces through a stream.
 func masked(m *Mask, pieces ...string) string {
 	var out bytes.Buffer
-	s := maskStream{mask: m}
+	s := Stream{mask: m}
 	give := func(p []byte) { out.Write(p) }
 	for _, p := range pieces {
-		s.write([]byte(p), give)
+		s.Write([]byte(p), give)
 	}
-	s.flush(give)
+	s.Flush(give)
 	return out.String()
 }
 
@@ -187,11 +187,11 @@ func BenchmarkMask(b *testing.B) {
 		}
 	})
 	b.Run("pieces", func(b *testing.B) {
-		s := maskStream{mask: m}
+		s := Stream{mask: m}
 		b.SetBytes(int64(len(in)))
 		for b.Loop() {
 			for p := in; len(p) > 0; p = p[min(len(p), 4096):] {
-				s.write(p[:min(len(p), 4096)], func([]byte) {})
+				s.Write(p[:min(len(p), 4096)], func([]byte) {})
 			}
 		}
 	})

@@ -1,4 +1,8 @@
-package proc
+// Package redact replaces secrets in texts that others read: a model, a journal, a client.
+//
+//	m := redact.NewMask(secrets)
+//	text = m.String(text)
+package redact
 
 import (
 	"bytes"
@@ -177,16 +181,19 @@ func (m *Mask) unfinished(b []byte) int {
 	return len(b)
 }
 
-// maskStream masks output that comes in pieces. It holds back only a possible beginning of a secret, less than the
+// Stream masks output that comes in pieces. It holds back only a possible beginning of a secret, less than the
 // longest one.
-type maskStream struct {
+type Stream struct {
 	mask    *Mask
 	held    []byte
 	covered int // leading bytes of held that an emitted Masked covers
 }
 
-// write emits what is certain. The pieces are valid during the call.
-func (s *maskStream) write(p []byte, give func([]byte)) {
+// Stream returns a stream that masks what is written to it.
+func (m *Mask) Stream() Stream { return Stream{mask: m} }
+
+// Write emits what is certain. The pieces are valid during the call.
+func (s *Stream) Write(p []byte, give func([]byte)) {
 	if s.mask == nil {
 		give(p)
 		return
@@ -202,8 +209,8 @@ func (s *maskStream) write(p []byte, give func([]byte)) {
 	s.emit(b, end, give)
 }
 
-// flush emits the held bytes at the end of the output.
-func (s *maskStream) flush(give func([]byte)) {
+// Flush emits the held bytes at the end of the output.
+func (s *Stream) Flush(give func([]byte)) {
 	if len(s.held) > 0 {
 		s.emit(s.held, len(s.held), give)
 	}
@@ -211,7 +218,7 @@ func (s *maskStream) flush(give func([]byte)) {
 
 // emit emits b up to end and holds the rest. A secret that continues past end is replaced at once; covered records how
 // many of the held bytes it covers, in case another secret begins inside it.
-func (s *maskStream) emit(b []byte, end int, give func([]byte)) {
+func (s *Stream) emit(b []byte, end int, give func([]byte)) {
 	spans := s.mask.find(b)
 	at := s.covered
 	for _, sp := range spans {

@@ -1,4 +1,4 @@
-package proc
+package redact
 
 import (
 	"encoding/base64"
