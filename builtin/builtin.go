@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	defer set.Close()
-//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy, Mask: set.Mask}
+//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy, Mask: set.Mask, Check: set.Check}
 //
 // # Choose tools
 //
@@ -65,6 +65,9 @@ type Options struct {
 	// MaskEnviron is an environment whose secret values are masked in results besides those of Environ, which may lack
 	// them.
 	MaskEnviron []string
+	// NoSecrets are exceptions from Mask: kinds of tokens, such as jwt, and patterns for paths of files whose tokens are
+	// shown.
+	NoSecrets []string
 	// PassEnv names variables that commands get even if they look like a credential.
 	PassEnv []string
 	// Env are variables for tried commands, which otherwise get only those that builds commonly need: names, or
@@ -209,8 +212,8 @@ func (s *Set) OtherShell() string { return s.shell.otherShell() }
 // could have chosen where they lead.
 func (s *Set) Skipped() []string { return s.files.ws.Skipped() }
 
-// Mask replaces the known secret values in a text: those of the environment, of git's configuration and of well-known
-// files of credentials. It is the Mask of a [tool.Executor].
+// Mask replaces secrets in a text by placeholders: the values of the environment, of git's configuration and of
+// well-known files of credentials, and tokens with a checkable form. It is the Mask of a [tool.Executor].
 func (s *Set) Mask(text string) string { return s.files.values.Mask().String(text) }
 
 func newSecretValues(o Options, f *files) *secretvalues.List {
@@ -225,6 +228,7 @@ func newSecretValues(o Options, f *files) *secretvalues.List {
 	}
 	return secretvalues.New(secretvalues.Options{
 		Environ: slices.Concat(o.Environ, o.MaskEnviron), Home: home, State: o.State, Roots: f.ws.Roots(),
+		Except: o.NoSecrets,
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
-	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -18,23 +17,24 @@ type change struct {
 	action action
 	was    original
 	now    *text.Document
-	diff   edit.Comparison // of the content as the model sees it
+	diff   edit.Comparison // of the content as the model sees it, without secrets
 	// newHash returns the hash of the new content. It is computed once.
 	newHash func() workspace.Hash
 }
 
-// with returns the change that turns the file into now. A mask in place of a secret value must not be written over it.
+// with returns the change that turns the file into now.
 func (o original) with(a action, now *text.Document) (*change, error) {
 	old := ""
 	if o.doc != nil {
 		old = o.doc.Text
 	}
-	if strings.Count(now.Text, redact.Masked) > strings.Count(old, redact.Masked) {
-		return nil, a.errorf(a.otherwise, o.path, "the new text contains %s, which stands for a secret value "+
-			"that results don't show, and would replace it. Change only other lines, or ask the user to make "+
-			"this change", redact.Masked)
+	c := &change{action: a, was: o, now: now}
+	if text := now.Text; c.large() { // only parts of it are shown, which the executor masks
+		c.diff = edit.Compare(old, text)
+	} else {
+		c.diff = edit.Compare(o.mask(old), o.mask(text))
 	}
-	newHash := sync.OnceValue(func() workspace.Hash {
+	c.newHash = sync.OnceValue(func() workspace.Hash {
 		if raw := now.Raw(); raw != nil {
 			return o.sums.Remember(raw)
 		}
@@ -42,7 +42,7 @@ func (o original) with(a action, now *text.Document) (*change, error) {
 		now.WriteTo(h)
 		return workspace.Hash(h.Sum(nil))
 	})
-	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text), newHash: newHash}, nil
+	return c, nil
 }
 
 // none reports whether not a byte would change.
@@ -59,12 +59,12 @@ func (c *change) fileDiff() tool.FileDiff {
 	d := tool.FileDiff{File: name, Path: c.was.path.Abs}
 	diff := c.diff
 	if !c.large() {
-		d.New = c.now.Text
+		d.New = c.was.mask(c.now.Text)
 	}
 	if c.was.exists && !c.large() {
 		old := ""
 		if c.was.doc != nil {
-			old = c.was.doc.Text
+			old = c.was.mask(c.was.doc.Text)
 		}
 		if before, after, ok := c.withLineEnds(); ok {
 			old, d.New, diff = before, after, edit.Compare(before, after)
@@ -93,7 +93,7 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 	if old == now && old != mixed || old == none || now == none && old != mixed {
 		return "", "", false
 	}
-	return withoutMark(c.was.bytes()), withoutMark(c.now.Bytes()), true
+	return c.was.mask(withoutMark(c.was.bytes())), c.was.mask(withoutMark(c.now.Bytes())), true
 }
 
 func withoutMark(content []byte) string { return strings.TrimPrefix(string(content), "\ufeff") }

@@ -12,7 +12,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -44,11 +43,13 @@ const (
 	createOfExisting tool.ErrorType = "attempt_to_create_existing_file"
 )
 
+const editName = "edit"
+
 var toEdit = action{"edit", editPreparation}
 
 func editFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[editArgs]{
-		Name: "edit", DisplayName: "Edit",
+		Name: editName, DisplayName: "Edit",
 		Summary:     "Replace text in a file",
 		Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit,
 		Aliases: []string{"replace"},
@@ -145,6 +146,9 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
 			"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
 	case creates:
+		if edits, err = f.restoreAll(o, edits); err != nil {
+			return nil, err
+		}
 		now, err := text.DecodeAs([]byte(edits[0].New), text.UTF8)
 		if err != nil {
 			return nil, toEdit.failure(p, err)
@@ -160,13 +164,11 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	if o.doc == nil {
 		return nil, o.binary(toEdit)
 	}
+	if edits, err = f.restoreAll(o, edits); err != nil {
+		return nil, err
+	}
 	result, err := edit.Apply(o.doc.Text, edits)
 	if err != nil {
-		masked := func(e edit.Edit) bool { return strings.Contains(e.Old, redact.Masked) }
-		if slices.ContainsFunc(edits, masked) && !strings.Contains(o.doc.Text, redact.Masked) {
-			return nil, toEdit.errorf(editNotFound, p, "old_string contains %s, which stands for a secret value "+
-				"that results don't show. Replace only other lines, or ask the user to make this change", redact.Masked)
-		}
 		return nil, toEdit.missed(p, err)
 	}
 	spans := make([]text.Edit, len(result.Spans))
@@ -179,6 +181,20 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	}
 	c, err := o.with(toEdit, now)
 	return &revision{c, result}, err
+}
+
+// restoreAll returns edits with secrets in place of their placeholders.
+func (f *files) restoreAll(o original, edits []edit.Edit) ([]edit.Edit, error) {
+	edits = slices.Clone(edits)
+	var err error
+	for i := range edits {
+		for _, text := range []*string{&edits[i].Old, &edits[i].New} {
+			if *text, err = f.restore(toEdit, o, *text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return edits, nil
 }
 
 // missed gives a failed edit its documented type.

@@ -81,6 +81,9 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use "+
 			"a name that is.", name)
 	}
+	if kind == ignore.File {
+		f.values.Opens(p.Abs)
+	}
 	if kind == ignore.File && secretvalues.GitConfig(p.Abs) {
 		f.values.Configs([]string{p.Abs}) // so that its credentials are masked
 	}

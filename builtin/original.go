@@ -35,6 +35,7 @@ type original struct {
 	sums    *sums.Recent
 	doc     *text.Document // nil: not text
 	content []byte         // if it isn't text
+	mask    func(string) string
 }
 
 // bytes returns the content. It must not be changed.
@@ -47,7 +48,7 @@ func (o original) bytes() []byte {
 
 // original reads the file that a call would change. A missing file is an empty text.
 func (f *files) original(a action, p workspace.Path) (original, error) {
-	o := original{path: p, sums: f.sums}
+	o := original{path: p, sums: f.sums, mask: f.values.Mask().String}
 	file, err := f.open(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		o.doc, err = text.Decode(nil)
@@ -107,7 +108,7 @@ func (f *files) checkRead(a action, o original, all bool) error {
 			"in question are enough)", f.offer.hint("read_file", " with read_file"))
 	case r.Knowledge == workspace.Changed && r.Was != "" && o.doc != nil && r.Was != o.doc.Text && !all:
 		return &changedError{a.errorf(changedSinceRead, o.path, "it changed on disk since it was read, and nothing "+
-			"was written. What changed:\n%s", shownChange(r.Was, o.doc.Text)), f.seen, o}
+			"was written. What changed:\n%s", shownChange(o.mask(r.Was), o.mask(o.doc.Text))), f.seen, o}
 	case r.Knowledge == workspace.Changed:
 		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry "+
 			"with its current content")

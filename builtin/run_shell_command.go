@@ -15,7 +15,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/proc"
-	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -75,9 +74,6 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		return nil, tool.BadParam("command", "contains a NUL byte, which shells don't accept")
 	case !utf8.ValidString(a.Command):
 		return nil, tool.BadParam("command", "is not valid UTF-8")
-	case strings.Contains(a.Command, redact.Masked):
-		return nil, tool.BadParam("command", "contains %s, which stands for a secret value that results don't show. "+
-			"Use a variable or a credential helper that has the value, or ask the user to run it", redact.Masked)
 	case len(a.Command) > maxCommand:
 		return nil, tool.BadParam("command", "has %d bytes, over the %d that are run; put it into a file and run that",
 			len(a.Command), maxCommand)

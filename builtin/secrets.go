@@ -1,13 +1,20 @@
 package builtin
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/tool"
 )
 
 // secrets are the files that no tool opens unless the call names them, which policy judges. No result depends on their
@@ -81,6 +88,61 @@ func (s secrets) names(roots []string) func(dir string) (all bool, withheld func
 		}
 		return false, withheld
 	}
+}
+
+// Check rejects the arguments of a call that contain a placeholder of a secret: only edit and write_file turn it back,
+// in the file that has the secret. It is the Check of a [tool.Executor].
+func (s *Set) Check(c tool.Call, d tool.Declaration) error {
+	if d.Origin == "" && (d.Name == editName || d.Name == writeName || d.Kind == tool.Think || d.Kind == tool.Other) {
+		return nil // the others keep notes, and pass them to subagents
+	}
+	name, param := placeholderIn(c.Args)
+	switch {
+	case name == "":
+		return nil
+	case name != redact.Masked && !s.files.values.Table().Has(name):
+		return tool.BadParam(param, "contains %s, which %v. Read the file again, and use what it shows now", name,
+			redact.ErrUnknown)
+	}
+	return tool.BadParam(param, "contains %s, which stands for a secret that results don't show. It can only be used to "+
+		"edit the file that contains the secret. Use a variable, a file or a credential helper that has the value, or "+
+		"ask the user to do this", name)
+}
+
+// placeholderIn returns the first placeholder in arguments, and the parameter that contains it.
+func placeholderIn(args json.RawMessage) (name, param string) {
+	if !bytes.Contains(args, []byte("secret")) && !bytes.Contains(args, []byte("masked")) &&
+		!bytes.Contains(args, []byte(`\u`)) {
+		return "", ""
+	}
+	var params map[string]any
+	if json.Unmarshal(args, &params) != nil {
+		return redact.Placeholder(string(args)), "arguments"
+	}
+	for _, param := range slices.Sorted(maps.Keys(params)) {
+		text, err := humanize.JSON(params[param])
+		if name := redact.Placeholder(string(text)); err == nil && name != "" {
+			return name, param
+		}
+	}
+	return "", ""
+}
+
+// restore returns a text for a file with secrets in place of their placeholders.
+func (f *files) restore(a action, o original, text string) (string, error) {
+	content := ""
+	if o.doc != nil {
+		content = o.doc.Text
+	}
+	restored, name, err := f.values.Table().Restore(text, content)
+	if err == nil {
+		return restored, nil
+	}
+	advice := "Read the file again, and use what it shows now"
+	if !errors.Is(err, redact.ErrUnknown) {
+		advice = "Change only other text, or ask the user to make this change"
+	}
+	return "", a.errorf(a.otherwise, o.path, "the text contains %s, which %w. %s", name, err, advice)
 }
 
 // secret reports whether no search opens a file: because of its name, or because git stores credentials in it.

@@ -22,9 +22,11 @@ type writeFileArgs struct {
 	Content string `json:"content" description:"Full content of the file."`
 }
 
+const writeName = "write_file"
+
 func writeFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[writeFileArgs]{
-		Name: "write_file", DisplayName: "WriteFile",
+		Name: writeName, DisplayName: "WriteFile",
 		Summary:     "Create or overwrite a file",
 		Description: strings.TrimSpace(writeFileText), RuleNames: []string{"Write"}, Kind: tool.Edit,
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
@@ -74,6 +76,9 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 		return nil, err
 	}
 	if err := f.checkRead(toWrite, o, true); err != nil {
+		return nil, err
+	}
+	if content, err = f.restore(toWrite, o, content); err != nil {
 		return nil, err
 	}
 	if o.doc == nil || !o.exists {

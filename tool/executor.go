@@ -58,6 +58,9 @@ type Executor struct {
 	// Mask replaces secret values in everything that the model reads of a call, also in texts that are saved; nil:
 	// nothing.
 	Mask func(text string) string
+	// Check rejects arguments that can't be used, such as those with a placeholder that Mask put in place of a secret;
+	// nil: none. It is called before each Prepare.
+	Check func(Call, Declaration) error
 	// Spill saves a text that is over the budget and returns its location. With a nil Spill the rest is lost.
 	Spill func(Call, string) (Spilled, error)
 
@@ -105,8 +108,9 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	child := &Executor{
 		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around,
 		Tries: x.Tries, Proposed: x.Proposed, Unrun: x.Unrun,
-		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Mask: x.Mask, Spill: x.Spill,
-		by: by, scheduler: c,
+		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Mask: x.Mask, Check: x.Check,
+		Spill: x.Spill,
+		by:    by, scheduler: c,
 	}
 	child.once.Do(func() { child.begun.Store(true) })
 	return child

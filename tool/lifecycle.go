@@ -24,13 +24,13 @@ func (e *scheduledCall) execute(ctx context.Context) Outcome {
 	}
 	var yes *approval
 	for {
+		if err := e.check(); err != nil {
+			return errored(err)
+		}
 		inv, err := e.prepare(ctx)
 		var params *ParamError
 		if errors.As(err, &params) {
-			if params.Tool == "" {
-				params = &ParamError{Tool: e.decl.Name, Violations: params.Violations}
-			}
-			return errored(params)
+			return errored(e.named(params))
 		}
 		try, stop := e.awaitQuestion(ctx, inv, err)
 		if stop != nil {
@@ -77,6 +77,27 @@ func (e *scheduledCall) execute(ctx context.Context) Outcome {
 			return e.run(ctx, inv, s.decision)
 		}
 	}
+}
+
+// check returns why the arguments can't be used.
+func (e *scheduledCall) check() error {
+	if e.x.Check == nil {
+		return nil
+	}
+	err := e.x.Check(e.call, e.decl)
+	var params *ParamError
+	if errors.As(err, &params) {
+		return e.named(params)
+	}
+	return err
+}
+
+// named returns an error about parameters with the name of the tool.
+func (e *scheduledCall) named(err *ParamError) *ParamError {
+	if err.Tool == "" {
+		err = &ParamError{Tool: e.decl.Name, Violations: err.Violations}
+	}
+	return err
 }
 
 func (e *scheduledCall) scheduler() *scheduler { return e.batch.scheduler }

@@ -50,7 +50,7 @@ func run(ctx context.Context, w io.Writer, helper adze.Helper, client openai.Cli
 	}
 	defer set.Close()
 	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
-	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask}
+	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Check: set.Check}
 	tools, err := declare(x.Registry)
 	if err != nil {
 		return err

@@ -157,6 +157,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Mask:     s.Tools.Mask,
+		Check:    s.Tools.Check,
 		Spill:    s.long.save,
 	}
 	if err := s.record(o.Record); err != nil {

@@ -138,7 +138,7 @@ func runForPrompt(ctx context.Context, s *session.Session, line string) (string,
 	}
 	x := &tool.Executor{
 		Registry: s.Executor.Registry, Policy: s.Executor.Policy, Ask: s.Executor.Ask, Before: s.Executor.Before,
-		Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+		Mask: s.Executor.Mask, Check: s.Executor.Check, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 	}
 	batch := x.Batch(ctx)
 	batch.Add(tool.Call{ID: session.NewID(), Name: shell.Name, Args: args})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
 // Credential is a password or token, and the user that it belongs to, if that is known.
@@ -127,34 +129,21 @@ func tokenAsUser(user string) bool {
 	return len(user) >= shortest && mixed || LooksLikeToken(user)
 }
 
-// tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least. It is the only
-// such list.
-var tokenForms = []struct {
-	start string
-	rest  int
-}{
-	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 16},
-	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"rk_test_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10},
-	{"xoxc-", 10}, {"xoxd-", 10}, {"xoxe-", 10}, {"xoxo-", 10}, {"xoxp-", 10}, {"xoxr-", 10}, {"xoxs-", 10},
-	{"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30},
-	{"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30}, {"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20},
-	{"ATATT", 20},
-}
-
 // TokenStart returns a regular expression for the beginnings of tokens of well-known services.
 func TokenStart() string {
 	var starts []string
-	for _, f := range tokenForms {
-		starts = append(starts, regexp.QuoteMeta(f.start))
+	for _, s := range redact.Starts() {
+		starts = append(starts, regexp.QuoteMeta(s))
 	}
 	return `\b(?:` + strings.Join(starts, "|") + `)`
 }
 
-// LooksLikeToken reports whether a value has the form of a token of a well-known service.
+// LooksLikeToken reports whether a value has the form of a token of a well-known service. It is less strict than what is
+// masked in every text: the value is one word, and something else says that it may be a secret.
 func LooksLikeToken(value string) bool {
-	for _, f := range tokenForms {
-		rest, ok := strings.CutPrefix(value, f.start)
-		if ok && len(rest) >= f.rest && !strings.ContainsAny(rest, " \t\n/\\:;,") {
+	for _, start := range redact.Starts() {
+		rest, ok := strings.CutPrefix(value, start)
+		if ok && len(rest) >= 12 && strings.ContainsAny(rest, "0123456789") && !strings.ContainsAny(rest, " \t\n/\\:;,") {
 			return true
 		}
 	}

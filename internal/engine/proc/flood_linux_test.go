@@ -42,7 +42,7 @@ func TestFlood(t *testing.T) {
 	if plainadze.RaceEnabled {
 		mb = 8
 	}
-	mask := redact.NewMask([]redact.Secret{{Value: "sk-0123456789abcdef"}, {Value: "ghp_ABCDEFGHIJKLMNOP1"}})
+	mask := redact.NewMask([]redact.Secret{{Value: "sk-0123456789abcdef"}, {Value: "ghp_ABCDEFGHIJKLMNOP1"}}, nil)
 	for _, c := range []struct{ name, line, head, tail string }{
 		{"yes", "yes | head -c %dM", "y\n[previous line repeated ", "times]\n"},
 		{"lines", "yes 'some 0123456789 line of a log that goes on and on' | head -c %dM", "some 0123456789", "\n"},
@@ -175,7 +175,7 @@ func TestSlowLive(t *testing.T) {
 func TestSecretsMasked(t *testing.T) {
 	t.Parallel()
 	const key = "sk-live-0123456789abcdef"
-	r := opened(t, Options{Mask: func() *redact.Mask { return redact.NewMask([]redact.Secret{{Value: key}}) }})
+	r := opened(t, Options{Mask: func() *redact.Mask { return redact.NewMask([]redact.Secret{{Value: key}}, nil) }})
 	var spill bytes.Buffer
 	var shown strings.Builder
 	o := run(t, r, Command{

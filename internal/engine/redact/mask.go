@@ -27,30 +27,31 @@ type Secret struct {
 	Sure bool
 }
 
-// Mask replaces known secret values in output, also where they are encoded. A nil Mask masks nothing.
+// Mask replaces secrets in texts: known values, also where they are encoded, and tokens with a checkable form. A nil
+// Mask masks nothing.
 //
 // If two secrets overlap in the text, both are masked completely.
 type Mask struct {
-	long  *matcher // values that are masked everywhere
-	short *matcher // values that are masked after a colon and before an @
-	max   int      // length of the longest text
+	patterns *patterns
+	table    *Table   // nil: Masked replaces all secrets
+	long     *matcher // values that are masked everywhere
+	short    *matcher // values that are masked after a colon and before an @
+	max      int      // length of the longest text
 	// starts are the texts by their first byte.
 	starts [256][][]byte
 }
 
-// NewMask returns a mask for the values that are worth masking: at least 8 bytes long and not so ordinary ("postgres",
-// "localhost", "00000000", a path) that masking would garble output and protect nothing. Others are masked only where
-// they are the password of a URL, and in the base64 form of user:password. It is nil if there are none.
-func NewMask(secrets []Secret) *Mask {
+// NewMask returns a mask for tokens, and for the values that are worth masking: at least 8 bytes long and not so
+// ordinary ("postgres", "localhost", "00000000", a path) that masking would garble output and protect nothing. Others
+// are masked only where they are the password of a URL, and in the base64 form of user:password. table names the
+// secrets; nil: all of them become [Masked].
+func NewMask(secrets []Secret, table *Table) *Mask {
 	var long, short [][]byte
 	for _, s := range secrets {
 		l, p := s.forms()
 		long, short = append(long, l...), append(short, p...)
 	}
-	m := &Mask{long: newMatcher(long, 0), short: newMatcher(short, 1)}
-	if m.long == nil && m.short == nil {
-		return nil
-	}
+	m := &Mask{patterns: allPatterns(), table: table, long: newMatcher(long, 0), short: newMatcher(short, 1)}
 	for _, k := range []*matcher{m.long, m.short} {
 		if k == nil {
 			continue
@@ -68,7 +69,7 @@ func (m *Mask) String(s string) string {
 	if m == nil {
 		return s
 	}
-	found := m.find(unsafe.Slice(unsafe.StringData(s), len(s))) // it only reads
+	found, _ := m.find(unsafe.Slice(unsafe.StringData(s), len(s)), true) // it only reads
 	if len(found) == 0 {
 		return s
 	}
@@ -76,28 +77,51 @@ func (m *Mask) String(s string) string {
 	at := 0
 	for _, f := range found {
 		b.WriteString(s[at:f.from])
-		b.WriteString(Masked)
+		b.WriteString(m.table.name(f.kind, s[f.from:f.to]))
 		at = f.to
 	}
 	b.WriteString(s[at:])
 	return b.String()
 }
 
-// span is a range of bytes.
-type span struct{ from, to int }
-
-// find returns the positions of secrets in b, in order, with overlapping ones joined.
-func (m *Mask) find(b []byte) []span {
-	found := m.long.find(b)
-	if more := m.short.find(b); len(more) > 0 {
-		all := append(found, more...)
-		sorted.By(all, func(x, y span) int { return cmp.Compare(x.from, y.from) })
-		found = nil
-		for _, s := range all {
-			found = join(found, s)
+// Kinds returns the kinds of the secrets in a text, without repetitions.
+func (m *Mask) Kinds(text string) []string {
+	var kinds []string
+	if m != nil {
+		found, _ := m.find([]byte(text), true)
+		for _, f := range found {
+			if !slices.Contains(kinds, f.kind) {
+				kinds = append(kinds, f.kind)
+			}
 		}
 	}
-	return found
+	return kinds
+}
+
+// span is a range of bytes with a secret.
+type span struct {
+	from, to int
+	kind     string
+}
+
+// find returns the positions of secrets in b, in order, with overlapping ones joined. open is the first byte whose
+// meaning depends on what follows; len(b) if final.
+func (m *Mask) find(b []byte, final bool) (found []span, open int) {
+	s := scan{patterns: m.patterns, b: b, final: final, open: len(b)}
+	s.search()
+	all := m.table.unexcepted(b, s.found)
+	all = append(all, m.long.find(b)...)
+	all = append(all, m.short.find(b)...)
+	if open = s.open; !final {
+		open = min(open, m.unfinished(b))
+	}
+	if len(all) > 1 {
+		sorted.By(all, func(x, y span) int { return cmp.Compare(x.from, y.from) })
+	}
+	for _, s := range all {
+		found = join(found, s)
+	}
+	return found, open
 }
 
 // matcher finds texts by Wu and Manber's multi-pattern search. It checks two bytes and usually skips almost as many as
@@ -151,7 +175,7 @@ func (m *matcher) find(b []byte) []span {
 		from := i - (m.window - 1)
 		for _, v := range m.bucket[pair] {
 			if t := m.texts[v]; bytes.HasPrefix(b[from:], t) {
-				found = join(found, span{from + m.around, from + len(t) - m.around})
+				found = join(found, span{from + m.around, from + len(t) - m.around, "value"})
 			}
 		}
 		i++
@@ -181,13 +205,17 @@ func (m *Mask) unfinished(b []byte) int {
 	return len(b)
 }
 
-// Stream masks output that comes in pieces. It holds back only a possible beginning of a secret, less than the
-// longest one.
+// Stream masks output that comes in pieces. It holds back only what can be a part of a secret.
 type Stream struct {
-	mask    *Mask
-	held    []byte
-	covered int // leading bytes of held that an emitted Masked covers
+	mask *Mask
+	b    []byte
+	at   int // bytes of b that were emitted, and are kept because what is before a token matters
 }
+
+const (
+	context = 128         // bytes that are kept
+	maxHeld = 4 * longest // secrets in a row that overlap
+)
 
 // Stream returns a stream that masks what is written to it.
 func (m *Mask) Stream() Stream { return Stream{mask: m} }
@@ -198,45 +226,40 @@ func (s *Stream) Write(p []byte, give func([]byte)) {
 		give(p)
 		return
 	}
-	b := p
-	if len(s.held) > 0 {
-		b = append(s.held, p...)
-	}
-	end := s.mask.unfinished(b)
-	if end < len(b) && end > s.covered && s.mask.short != nil {
-		end-- // what stands before a short value decides whether it is masked
-	}
-	s.emit(b, end, give)
+	s.b = append(s.b, p...)
+	s.emit(len(s.b)-s.at > maxHeld, give)
 }
 
 // Flush emits the held bytes at the end of the output.
 func (s *Stream) Flush(give func([]byte)) {
-	if len(s.held) > 0 {
-		s.emit(s.held, len(s.held), give)
+	if s.mask != nil {
+		s.emit(true, give)
 	}
 }
 
-// emit emits b up to end and holds the rest. A secret that continues past end is replaced at once; covered records how
-// many of the held bytes it covers, in case another secret begins inside it.
-func (s *Stream) emit(b []byte, end int, give func([]byte)) {
-	spans := s.mask.find(b)
-	at := s.covered
-	for _, sp := range spans {
-		if sp.from >= at && sp.from >= end {
-			break
+func (s *Stream) emit(final bool, give func([]byte)) {
+	found, end := s.mask.find(s.b, final)
+	end = max(end, s.at)
+	for i := len(found) - 1; i >= 0; i-- {
+		if f := found[i]; f.from >= s.at && f.from < end && f.to > end {
+			end = f.from // more may overlap with it
 		}
-		if sp.from >= at {
-			if sp.from > at {
-				give(b[at:sp.from])
-			}
-			give([]byte(Masked))
+	}
+	at := s.at
+	for _, f := range found {
+		if f.from < at || f.to > end {
+			continue
 		}
-		at = max(at, sp.to)
+		if f.from > at {
+			give(s.b[at:f.from])
+		}
+		give([]byte(s.mask.table.name(f.kind, string(s.b[f.from:f.to]))))
+		at = f.to
 	}
 	if at < end {
-		give(b[at:end])
-		at = end
+		give(s.b[at:end])
 	}
-	s.covered = at - end
-	s.held = append([]byte(nil), b[end:]...)
+	from := max(0, end-context)
+	s.b = append(s.b[:0], s.b[from:]...)
+	s.at = end - from
 }

@@ -48,7 +48,7 @@ func maskOf(values ...string) *Mask {
 	for _, v := range values {
 		all = append(all, Secret{Value: v})
 	}
-	return NewMask(all)
+	return NewMask(all, nil)
 }
 
 // masked feeds the pieces through a stream.
@@ -71,12 +71,12 @@ func slowMask(values []string, in string) string {
 			long, short := Secret{Value: v}.forms()
 			for _, t := range long {
 				if strings.HasPrefix(in[i:], string(t)) {
-					spans = append(spans, span{i, i + len(t)})
+					spans = append(spans, span{i, i + len(t), ""})
 				}
 			}
 			for _, t := range short {
 				if strings.HasPrefix(in[i:], string(t)) {
-					spans = append(spans, span{i + 1, i + len(t) - 1})
+					spans = append(spans, span{i + 1, i + len(t) - 1, ""})
 				}
 			}
 		}
@@ -151,7 +151,7 @@ func TestMaskForms(t *testing.T) {
 		{"not sure", Secret{Value: "CANARYHDR"}, "CANARYHDR", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := NewMask([]Secret{c.secret})
+			m := NewMask([]Secret{c.secret}, nil)
 			want := c.in
 			if c.want != "" {
 				want = strings.ReplaceAll(c.want, "*", Masked)
@@ -172,11 +172,11 @@ func BenchmarkMask(b *testing.B) {
 	for i := range 19 {
 		secrets = append(secrets, Secret{Value: fmt.Sprintf("ghp_%x", sha256.Sum256([]byte{byte(i)}))[:40], User: "x-access-token", Sure: true})
 	}
-	m := NewMask(secrets)
+	m := NewMask(secrets, nil)
 	in := []byte(strings.Repeat("2026-01-02 03:04:05 INFO some ordinary line of a log file: https://example.com/x\n", 13000)) // 1 MB
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
-			NewMask(secrets)
+			NewMask(secrets, nil)
 		}
 	})
 	b.Run("whole", func(b *testing.B) {

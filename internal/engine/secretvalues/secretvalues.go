@@ -1,5 +1,5 @@
 // Package secretvalues knows the secret values of a session, so that they can be masked wherever they would reach a
-// model.
+// model. Tokens with a checkable form are masked too, wherever they come from: see package redact.
 //
 //	list := secretvalues.New(secretvalues.Options{Environ: os.Environ(), Home: home, Roots: roots})
 //	text = list.Mask().String(text)
@@ -15,10 +15,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
+	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/redact"
 )
 
@@ -28,11 +30,15 @@ type Options struct {
 	Home    string   // the user's home directory; "": none
 	State   string   // Adze's own directory; "": none
 	Roots   []string // directories of the workspace, with links resolved
+	// Except are exceptions of the user: kinds of tokens, and patterns for paths of files whose tokens aren't secret.
+	Except []string
 }
 
 // List is the secret values of a session. It reads nothing before its first use, and is safe for concurrent use.
 type List struct {
-	o Options
+	o     Options
+	table *redact.Table
+	paths []string // patterns of exceptions
 
 	mu      sync.Mutex
 	began   bool
@@ -56,7 +62,51 @@ func (c Config) Merge(changed []byte) ([]byte, error) {
 }
 
 // New returns a list that reads its sources at its first use.
-func New(o Options) *List { return &List{o: o} }
+func New(o Options) *List {
+	l := &List{o: o}
+	var kinds []string
+	for _, e := range o.Except {
+		if redact.IsKind(e) {
+			kinds = append(kinds, e)
+		} else {
+			l.paths = append(l.paths, e)
+		}
+	}
+	l.table = redact.NewTable(kinds)
+	return l
+}
+
+// Table returns the placeholders of the session.
+func (l *List) Table() *redact.Table { return l.table }
+
+// Opens is called with the path of a file before its content is shown: if it is an exception, its tokens aren't masked.
+func (l *List) Opens(path string) {
+	if len(l.paths) == 0 || !slices.ContainsFunc(l.paths, func(p string) bool { return l.matches(p, path) }) {
+		return
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return
+	}
+	if text, err := os.ReadFile(path); err == nil {
+		l.table.Except(text)
+	}
+}
+
+// matches reports whether a pattern matches a path: an absolute one, one below the home directory, or one below a
+// directory of the workspace.
+func (l *List) matches(pattern, path string) bool {
+	if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
+		pattern = filepath.Join(l.o.Home, rest)
+	}
+	if filepath.IsAbs(pattern) {
+		return ignore.Glob(pattern, filepath.ToSlash(path), false)
+	}
+	return slices.ContainsFunc(l.o.Roots, func(root string) bool {
+		rel, err := filepath.Rel(root, path)
+		return err == nil && ignore.Glob(pattern, filepath.ToSlash(rel), false)
+	})
+}
 
 // Mask returns a mask for the current values.
 func (l *List) Mask() *redact.Mask {
@@ -141,7 +191,7 @@ func (l *List) refresh() {
 		r.config(path, 0)
 	}
 	if l.mask == nil || len(l.known) > before {
-		l.mask = redact.NewMask(l.known)
+		l.mask = redact.NewMask(l.known, l.table)
 	}
 }
 

@@ -33,6 +33,12 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
+// isMask reports whether a text is a placeholder between two texts.
+func isMask(text, before, after string) bool {
+	name := redact.Placeholder(text)
+	return name != "" && text == before+name+after
+}
+
 func remote(token string) string { return "[remote \"o\"]\n\turl = https://u:" + token + "@h/x\n" }
 
 // Every source of values is read, and values that aren't secret are left alone.
@@ -89,7 +95,7 @@ func TestSources(t *testing.T) {
 		"wt-t0ken111", "comm-t0ken1", "nest-t0ken1", "subm-t0ken1", "env-t0ken11", "proxypass1", "MIIEvQIBADANBgkqhki", "ghp_0123456789abcdefABCDEF", "sk_live_0123456789abcdef",
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "azur3Key/abc+def==", "dbpass-99", "services/T00/B00/XXXXyyyy", "0123456789abcdef0123", "dac-t0ken11", "gcp-t0ken11", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj/t0ken", "gcv-t0ken11",
 	} {
-		if got := l.Mask().String("<" + secret + ">"); got != "<"+redact.Masked+">" {
+		if got := l.Mask().String("<" + secret + ">"); !isMask(got, "<", ">") {
 			t.Errorf("%s is shown: %s", secret, got)
 		}
 	}
@@ -101,7 +107,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s became %s", plain, got)
 		}
 	}
-	if got := l.Mask().String("postgres://u:s3vench@db/x"); got != "postgres://u:"+redact.Masked+"@db/x" {
+	if got := l.Mask().String("postgres://u:s3vench@db/x"); !isMask(got, "postgres://u:", "@db/x") {
 		t.Error(got)
 	}
 	for _, c := range l.Configs(nil) {
@@ -118,8 +124,8 @@ func TestSources(t *testing.T) {
 func TestChanges(t *testing.T) {
 	dir := tree(t, map[string]string{"ws/f": ""})
 	l := New(Options{Home: filepath.Join(dir, "home"), Roots: []string{filepath.Join(dir, "ws")}})
-	known := func(secret string) bool { return l.Mask().String(secret) == redact.Masked }
-	if l.Mask() != nil || known("first-t0ken") {
+	known := func(secret string) bool { return isMask(l.Mask().String(secret), "", "") }
+	if known("first-t0ken") {
 		t.Fatal("something is masked")
 	}
 	for i, c := range []struct{ path, secret string }{
