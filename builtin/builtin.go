@@ -216,6 +216,9 @@ func (s *Set) Skipped() []string { return s.files.ws.Skipped() }
 // well-known files of credentials, and tokens with a checkable form. It is the Mask of a [tool.Executor].
 func (s *Set) Mask(text string) string { return s.files.values.Mask().String(text) }
 
+// SecretKinds returns the kinds of the secrets in a text, such as github-token.
+func (s *Set) SecretKinds(text string) []string { return s.files.values.Mask().Kinds(text) }
+
 func newSecretValues(o Options, f *files) *secretvalues.List {
 	home := ""
 	for _, kv := range o.Environ {

@@ -171,7 +171,9 @@ func (a *attempt) snapshot(ctx context.Context) (string, error) {
 }
 
 // mask replaces secrets of the task.
-func (a *attempt) mask(text string) string { return string(a.maskBytes([]byte(text))) }
+func (a *attempt) mask(text string) string {
+	return a.w.values.Mask().String(string(a.maskBytes([]byte(text))))
+}
 
 func (a *attempt) maskBytes(b []byte) []byte {
 	for _, s := range a.secrets {

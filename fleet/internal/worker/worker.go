@@ -59,6 +59,7 @@ type Worker struct {
 	gateway *gateway.Gateway
 	dirs    *workspace.Dirs
 	runner  *proc.Runner
+	values  *secretvalues.List
 	retry   time.Duration // before a broken task is tried again
 
 	mu        sync.Mutex
@@ -94,7 +95,7 @@ func New(o Options) (*Worker, error) {
 	values := secretvalues.New(secretvalues.Options{Environ: o.Environ})
 	return &Worker{
 		o: o, gateway: g, dirs: dirs, retry: time.Second, upstreams: map[string]models.Upstream{}, ended: map[result.State]int{},
-		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: values.Mask}),
+		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: values.Mask}), values: values,
 	}, nil
 }
 

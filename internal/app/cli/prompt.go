@@ -80,7 +80,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 			return refuse(env, o, err)
 		}
 	} else if w.piped != "" {
-		said.Parts = append([]model.Part{model.Text(w.piped)}, said.Parts...)
+		said.Parts = append([]model.Part{model.Text(s.Tools.Mask(w.piped))}, said.Parts...)
 	}
 	out := newOutput(env, o, s, commands, side, m.Name())
 	failed := false

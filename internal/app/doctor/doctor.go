@@ -182,6 +182,9 @@ func (c *Report) settings(s *session.Session, warnings []string) {
 	for _, w := range warnings {
 		c.warn(w)
 	}
+	for _, e := range s.Settings.Tools.NotSecret {
+		c.plain("tools.notSecret: " + tool.Visible(e.Text) + " isn't masked")
+	}
 	for _, u := range s.Policy.Wide(s.Executor.Registry.All()) {
 		c.warn(u.String() + ": it also allows words that write, connect or run any program")
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/journal/export"
@@ -257,6 +258,29 @@ func (f Sessions) otherBytes(stop func() bool) (results, rest int64) {
 	return results, rest
 }
 
+// maskedWriter masks tokens, which journals of older versions may contain.
+type maskedWriter struct {
+	to     io.Writer
+	stream redact.Stream
+	err    error
+}
+
+func (w *maskedWriter) give(p []byte) {
+	if w.err == nil {
+		_, w.err = w.to.Write(p)
+	}
+}
+
+func (w *maskedWriter) Write(p []byte) (int, error) {
+	w.stream.Write(p, w.give)
+	return len(p), w.err
+}
+
+func (w *maskedWriter) close() error {
+	w.stream.Flush(w.give)
+	return w.err
+}
+
 // ExportFormats returns the formats of an export.
 func ExportFormats() []string { return []string{"md", "html", "json"} }
 
@@ -283,14 +307,15 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		return Errorf("session %s has no entries: %s is empty, or was cut in its first line", id,
 			log.Path())
 	}
-	out := bufio.NewWriter(w)
+	masked := &maskedWriter{to: w, stream: redact.NewMask(nil, redact.NewTable(nil)).Stream()}
+	out := bufio.NewWriterSize(masked, 64<<10)
 	if err := write(out, log.Read(1), f.Store()); err != nil {
 		return SessionError(err)
 	}
 	if log.Torn() {
 		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}
-	return out.Flush()
+	return errors.Join(out.Flush(), masked.close())
 }
 
 // UndoNames returns the contents that undo needs for a session.

@@ -21,9 +21,11 @@ import (
 )
 
 // PromptParts returns a prompt with everything that it names: files by @path, images by their labels, and resources by
-// @server:uri. A resource is read because the user named it, so only typed is searched for them: the rest of text was
-// piped in and may be by another author.
+// @server:uri. A resource is read because the user named it, so only typed, the end of text, is searched for them: the
+// rest was piped in and may be by another author. Secrets are masked except in typed.
 func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.Part, error) {
+	s.warnTyped(typed)
+	text = s.Tools.Mask(strings.TrimSuffix(text, typed)) + typed
 	attached, err := s.attach(ctx, text)
 	if err != nil {
 		return nil, err
@@ -31,12 +33,25 @@ func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.
 	pictures, notes := s.images.in(typed)
 	s.warnAll(notes)
 	parts := slices.Concat(attached, pictures, s.attachResources(ctx, typed))
+	return append([]model.Part{model.Text(text)}, s.MaskParts(parts)...), nil
+}
+
+// warnTyped warns about secrets in what the user typed, which is sent as it is.
+func (s *Session) warnTyped(typed string) {
+	if kinds := s.Tools.SecretKinds(typed); len(kinds) > 0 {
+		s.Env.Warn("your message contains a secret (%s), which is sent to the model and masked in the journal",
+			strings.Join(kinds, ", "))
+	}
+}
+
+// MaskParts masks secrets in the texts of a prompt, which the user didn't type.
+func (s *Session) MaskParts(parts []model.Part) []model.Part {
 	for i, p := range parts {
 		if t, ok := p.(model.Text); ok {
 			parts[i] = model.Text(s.Tools.Mask(string(t)))
 		}
 	}
-	return append([]model.Part{model.Text(text)}, parts...), nil
+	return parts
 }
 
 // attach reads the @paths of a prompt that policy or the user allows to read.
@@ -343,5 +358,6 @@ func (s *Session) AttachFile(ctx context.Context, path string) ([]model.Part, er
 	if found := s.Tools.Mentions(mention); len(found) == 0 || found[0].Absent {
 		return nil, errors.New("no such file")
 	}
-	return s.attach(ctx, mention)
+	parts, err := s.attach(ctx, mention)
+	return s.MaskParts(parts), err
 }

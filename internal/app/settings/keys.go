@@ -91,6 +91,12 @@ func toolKeys() []key {
 			put: entries(func(s *Settings) *[]Entry { return &s.Tools.Env }),
 		},
 		{
+			name: "tools.notSecret", own: true, shape: listShape, adds: true,
+			about: "Exceptions from masked secrets: kinds of tokens, such as jwt, and patterns for paths of files whose " +
+				"tokens are shown, such as testdata/**. See security.md.",
+			put: entries(func(s *Settings) *[]Entry { return &s.Tools.NotSecret }),
+		},
+		{
 			name: "tools.afterChange", shape: afterChangeShape, adds: true, put: putAfterChange,
 			about: "Programs that run after calls that changed files, such as formatters: {\"glob\": \"**/*.go\", " +
 				"\"run\": [\"gofmt\", \"-w\", \"{files}\"]}. They run without a shell, in the sandbox of commands; " +

@@ -52,6 +52,8 @@ type Tools struct {
 	PassEnv  []Entry // variables that commands get even if they look like a credential
 	Env      []Entry // variables for tried commands: names, or NAME=value
 
+	NotSecret []Entry // kinds of tokens, and patterns for paths of files whose tokens are shown
+
 	AfterChange []AfterChange // weakest source first; all of them run
 
 	Search ToolSearch

@@ -202,7 +202,7 @@ func promptCommand(p discover.Prompt) Command {
 		if err != nil {
 			return Expansion{}, err
 		}
-		return conversation(messages), nil
+		return conversation(s, messages), nil
 	}
 	return c
 }
@@ -286,7 +286,7 @@ func splitQuoted(s string) []string {
 
 // conversation returns a server's prompt for the model: the last message is the prompt, and those before it are
 // history.
-func conversation(messages []discover.Message) Expansion {
+func conversation(s *session.Session, messages []discover.Message) Expansion {
 	var x Expansion
 	for i, m := range messages {
 		role := model.User
@@ -300,6 +300,7 @@ func conversation(messages []discover.Message) Expansion {
 			}
 			parts = append(parts, session.PromptPart(p))
 		}
+		parts = s.MaskParts(parts)
 		if role == model.User && allUser(messages[i:]) {
 			x.Parts = append(x.Parts, parts...)
 			continue
