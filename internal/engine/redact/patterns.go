@@ -44,14 +44,15 @@ type patterns struct {
 	first  map[uint32][]literal
 	begins [256][]literal // by the first byte
 	run    *[256]bool     // characters of tokens
+	group  *[256]bool     // characters of tokens without a start
 	starts []string
 	kinds  []string
 }
 
-const hashed = 1 << 15
+const hashed = 1 << 18
 
 // rehash returns the hash of three bytes, from that of the three bytes one position before.
-func rehash(h uint32, c byte) uint32 { return (h<<5 ^ uint32(c)) & (hashed - 1) }
+func rehash(h uint32, c byte) uint32 { return (h<<6 ^ uint32(c)) & (hashed - 1) }
 
 // literal is a text that tokens begin with, as it is or in base64.
 type literal struct {
@@ -99,7 +100,7 @@ func readPatterns(text string) (*patterns, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &patterns{first: map[uint32][]literal{}, run: alphabets()["run"]}
+	all := &patterns{first: map[uint32][]literal{}, run: alphabets()["run"], group: alphabets()["group"]}
 	for _, l := range lines {
 		if err := all.read(l.Text); err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.Number, err)
@@ -309,7 +310,7 @@ func (s *scan) match(p *pattern, from, at int) {
 
 // groups finds the tokens of a word that have no start: a word before them says what they are.
 func (s *scan) groups(from, to int) {
-	group := alphabets()["group"]
+	group := s.group
 	for at := from; at < to; at++ {
 		begin := at
 		for at < to && group[s.b[at]] {

@@ -140,6 +140,34 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
+// Only a file that contains a secret gets it back.
+func TestRestore(t *testing.T) {
+	table := NewTable(nil)
+	m := NewMask([]Secret{{Value: "my-own-s3cret", Sure: true}}, table)
+	name := m.String("my-own-s3cret")
+	other := "[secret:jwt:0000-1]"
+	for _, c := range []struct {
+		text, content, want string
+		err                 error
+	}{
+		{"a " + name + name, "b my-own-s3cret", "a my-own-s3cretmy-own-s3cret", nil},
+		{"a " + name, "b", "", ErrOther},
+		{"a " + name, "my-own-s3cret " + name, "", ErrBoth},
+		{"a " + name, "b " + name, "a " + name, nil},
+		{other, "my-own-s3cret", "", ErrUnknown},
+		{other, "my-own-s3cret " + other, other, nil},
+		{Masked, "my-own-s3cret", "", ErrUnknown},
+		{"[secret:] [secret:jwt] [secret:a:b-c]", "", "[secret:] [secret:jwt] [secret:a:b-c]", nil},
+	} {
+		if got, _, err := table.Restore(c.text, c.content); got != c.want || err != c.err {
+			t.Errorf("%q in %q: %q, %v", c.text, c.content, got, err)
+		}
+	}
+	if again := m.String(name); again != name {
+		t.Error("a placeholder is masked:", again)
+	}
+}
+
 // TestCorpus searches the files below $SECRETS_CORPUS, and prints what it finds.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("SECRETS_CORPUS")
