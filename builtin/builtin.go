@@ -65,8 +65,8 @@ type Options struct {
 	// MaskEnviron is an environment whose secret values are masked in results besides those of Environ, which may lack
 	// them.
 	MaskEnviron []string
-	// NoSecrets are exceptions from Mask: kinds of tokens, such as jwt, and patterns for paths of files whose tokens are
-	// shown.
+	// NoSecrets are exceptions from Mask: kinds of tokens, such as jwt, and patterns for paths of files whose tokens
+	// are shown.
 	NoSecrets []string
 	// PassEnv names variables that commands get even if they look like a credential.
 	PassEnv []string

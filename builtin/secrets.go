@@ -104,9 +104,9 @@ func (s *Set) Check(c tool.Call, d tool.Declaration) error {
 		return tool.BadParam(param, "contains %s, which %v. Read the file again, and use what it shows now", name,
 			redact.ErrUnknown)
 	}
-	return tool.BadParam(param, "contains %s, which stands for a secret that results don't show. It can only be used to "+
-		"edit the file that contains the secret. Use a variable, a file or a credential helper that has the value, or "+
-		"ask the user to do this", name)
+	return tool.BadParam(param, "contains %s, which stands for a secret that results don't show. It can only be used "+
+		"to edit the file that contains the secret. Use a variable, a file or a credential helper that has the value, "+
+		"or ask the user to do this", name)
 }
 
 // placeholderIn returns the first placeholder in arguments, and the parameter that contains it.

@@ -46,7 +46,8 @@ func run(ctx context.Context, w io.Writer, helper adze.Helper, url, dir string, 
 	defer set.Close()
 	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
 	x := &tool.Executor{
-		Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Check: set.Check, Ask: asker(url),
+		Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Check: set.Check,
+		Ask: asker(url),
 	}
 	for _, command := range commands {
 		args, err := json.Marshal(map[string]string{"command": command})

@@ -147,6 +147,7 @@ import (
 	"fmt"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -157,6 +158,7 @@ func main() {
 	roots := []string{"/nowhere"}
 	_, _ = environ.Unapproved{Roots: roots, Tried: true}.Environ([]string{"SOME=x"})
 	_ = sandbox.Caches([]string{"HOME=/nowhere"})
+	_ = redact.NewMask(nil, nil)
 	p := permission.New(permission.World{Roots: roots, Disk: ondisk.New(roots)}, permission.Default)
 	for _, line := range []string{"awk '{print > \"pwn\"}' a.txt", "make x"} {
 		d := p.Judge(tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Execs, Target: line}}}})

@@ -21,7 +21,7 @@ var _ = func(dir string) (*tool.Executor, error) {
 		return nil, err
 	}
 	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
-	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask}
+	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Check: set.Check}
 	return x, nil
 }
 

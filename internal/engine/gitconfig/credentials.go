@@ -138,12 +138,13 @@ func TokenStart() string {
 	return `\b(?:` + strings.Join(starts, "|") + `)`
 }
 
-// LooksLikeToken reports whether a value has the form of a token of a well-known service. It is less strict than what is
-// masked in every text: the value is one word, and something else says that it may be a secret.
+// LooksLikeToken reports whether a value has the form of a token of a well-known service. It is less strict than what
+// is masked in every text: the value is one word, and something else says that it may be a secret.
 func LooksLikeToken(value string) bool {
 	for _, start := range redact.Starts() {
 		rest, ok := strings.CutPrefix(value, start)
-		if ok && len(rest) >= 12 && strings.ContainsAny(rest, "0123456789") && !strings.ContainsAny(rest, " \t\n/\\:;,") {
+		if ok && len(rest) >= 12 && strings.ContainsAny(rest, "0123456789") &&
+			!strings.ContainsAny(rest, " \t\n/\\:;,") {
 			return true
 		}
 	}

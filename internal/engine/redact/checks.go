@@ -79,8 +79,8 @@ func shapeOf(b []byte) (s shape) {
 	return s
 }
 
-// random reports whether a text looks like chance: it has enough different characters, is neither a name nor a word, and
-// has no sequence such as 12345 or xxxxx.
+// random reports whether a text looks like chance: it has enough different characters, is neither a name nor a word,
+// and has no sequence such as 12345 or xxxxx.
 func random(b []byte) bool {
 	s := shapeOf(b)
 	if s.distinct < min(6+len(b)/8, 12) || sequence(b) || isExample(b) {

@@ -126,7 +126,8 @@ var (
 )
 
 // Restore returns text with secrets in place of their placeholders, for a file with this content: only secrets that the
-// content has too. A placeholder that is plain text in the file stays. The error is one of the above, with the placeholder.
+// content has too. A placeholder that is plain text in the file stays. An error is one of the above, and comes with the
+// placeholder.
 func (t *Table) Restore(text, content string) (restored, placeholder string, err error) {
 	var b strings.Builder
 	for rest := text; ; {
