@@ -86,7 +86,7 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 			"with effects"), false
 	}
 	if event == FilesChanged {
-		if _, err := search.Globs(strings.Split(g.Matcher, "|")...); err != nil && g.Matcher != "" {
+		if _, err := search.Globs(globs(g.Matcher)...); err != nil {
 			return nil, nil, fmt.Errorf("%s: matcher: %w", at, err)
 		}
 	} else if _, err := regexp.Compile(g.Matcher); err != nil && g.Matcher != "*" {

@@ -117,3 +117,22 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+// A glob with an empty part, such as "*.go|", used to match every file.
+func TestGlobs(t *testing.T) {
+	for matcher, want := range map[string]string{
+		"": "a.go b.ts .x c/d.go", "*": "a.go b.ts .x c/d.go", "|": "a.go b.ts .x c/d.go", "*.go": "a.go c/d.go", "*.go|": "a.go c/d.go",
+		"|*.ts||": "b.ts", " *.ts | .x ": "b.ts .x", "c/**": "c/d.go", "!*.go": "b.ts .x",
+	} {
+		var got []string
+		for _, path := range []string{"a.go", "b.ts", ".x", "c/d.go"} {
+			in := Input{Event: FilesChanged, Paths: []ChangedPath{{Path: "/w/" + path, Rel: path}}}
+			if _, ok := (Hook{Event: FilesChanged, Matcher: matcher}).accepts(in, []string{"t"}); ok {
+				got = append(got, path)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: got %q, want %q", matcher, got, want)
+		}
+	}
+}

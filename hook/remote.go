@@ -25,8 +25,8 @@ func (r *Runner) post(ctx context.Context, in Input, h Hook) (printed, error) {
 		return printed{}, err
 	}
 	if !isLoopback(to.Hostname()) && (r.o.AllowHost == nil || !r.o.AllowHost(to.Host)) {
-		return printed{}, fmt.Errorf("%s is not on this machine, and no allow rule names it: WebFetch(domain:%s)",
-			to.Host, to.Hostname())
+		return printed{}, fmt.Errorf("%s is not on this machine, and no allow rule names it: WebFetch(domain:%[1]s)",
+			to.Host)
 	}
 	body, err := humanize.JSON(in)
 	if err != nil {

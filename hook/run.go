@@ -28,7 +28,7 @@ type Options struct {
 
 	// AllowHost reports whether hooks can send requests to a host, which may have a port. nil: only to this machine.
 	AllowHost func(host string) bool
-	// Ask asks the model; nil: there is none.
+	// Ask asks the model; nil: the session has no model.
 	Ask func(ctx context.Context, prompt string) (string, error)
 }
 
@@ -112,11 +112,10 @@ func (h Hook) accepts(in Input, names []string) (m matched, ok bool) {
 	switch {
 	case h.Event == FilesChanged:
 		m.name, _ = Matches("", names)
-		if match := h.glob(); match != nil {
-			paths = slices.DeleteFunc(slices.Clone(paths), func(p ChangedPath) bool {
-				return !match(p.Rel) && !strings.HasSuffix(p.Rel, "/")
-			})
-		}
+		match := h.glob()
+		paths = slices.DeleteFunc(slices.Clone(paths), func(p ChangedPath) bool {
+			return !match(p.Rel) && !strings.HasSuffix(p.Rel, "/")
+		})
 		ok = len(paths) > 0
 	case !in.Failed && !in.Proposed:
 		m.name, ok = Matches(h.Matcher, names)
@@ -132,16 +131,23 @@ func (h Hook) accepts(in Input, names []string) (m matched, ok bool) {
 	return m, ok
 }
 
-// glob returns what the glob of a FilesChanged hook matches; nil: everything.
+// glob returns what the globs of a FilesChanged hook match. Without any, that is everything.
 func (h Hook) glob() func(path string) bool {
-	if h.Matcher == "" || h.Matcher == "*" {
-		return nil
-	}
-	match, err := search.Globs(strings.Split(h.Matcher, "|")...)
+	match, err := search.Globs(globs(h.Matcher)...)
 	if err != nil { // Parse reported it; a hook that protects must not be skipped
-		return nil
+		return func(string) bool { return true }
 	}
 	return match
+}
+
+// globs returns the parts of a matcher, without empty ones.
+func globs(matcher string) (out []string) {
+	for part := range strings.SplitSeq(matcher, "|") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // Wants reports whether Run would run a hook.
