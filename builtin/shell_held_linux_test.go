@@ -271,22 +271,32 @@ func TestLateSecretsAreForgotten(t *testing.T) {
 	}
 }
 
-// Two sessions that changed one file failed each other's commands, which a second try would have run.
+// Two sessions that changed one file failed each other's commands, which a second try would have run. Hooks that see
+// proposed changes used to see only those of the first try.
 func TestKeepIsRetriedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		by    tool.CauseKind
+		hook  tool.Verdict // about the second try
 		want  string
 		fails bool
 	}{
-		{"nobody approved it", tool.ByMode, "theirs\nours\n", false},
-		{"the user approved the change", tool.ByUser, "theirs\n", true},
+		{"nobody approved it", tool.ByMode, tool.Allow, "theirs\nours\n", false},
+		{"the user approved the change", tool.ByUser, tool.Allow, "theirs\n", true},
+		{"a hook denies the second try", tool.ByMode, tool.Deny, "theirs\n", true},
+		{"a hook asks about the second try", tool.ByMode, tool.Ask, "theirs\n", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newLate(t, true, nil, t.TempDir())
 			path := filepath.Join(w.dir, "f")
 			put(t, w.dir, map[string]string{"f": "old\n"})
-			changed := false
+			changed, proposed := false, 0
+			w.exec.Proposed = func(_ context.Context, r tool.Request) tool.Decision {
+				if proposed++; proposed == 1 {
+					return tool.Decision{Verdict: tool.Allow}
+				}
+				return tool.Decision{Verdict: c.hook}
+			}
 			judge := w.exec.Policy
 			w.exec.Policy = func(r tool.Request) tool.Decision {
 				if r.Access[0].Verb != tool.Writes {

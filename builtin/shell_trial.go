@@ -418,7 +418,7 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 	only, left := r.chosen(l.Decision.Answer)
 	kept, err := r.trial.Keep(ctx, only)
 	if errors.Is(err, trial.ErrConflict) && l.Decision.Cause.Kind != tool.ByUser {
-		if next := r.again(ctx); next != nil {
+		if next := r.again(ctx, l); next != nil {
 			return next.keep(ctx, l)
 		}
 	}
@@ -448,7 +448,7 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 
 // again tries the command a second time, after files that it changes were changed by something else. It returns nil if
 // its effects would have to be judged again. It must not be called if the user approved the first ones.
-func (r *triedCall) again(ctx context.Context) *triedCall {
+func (r *triedCall) again(ctx context.Context, l *tool.Live) *triedCall {
 	if r.second {
 		return nil
 	}
@@ -460,7 +460,8 @@ func (r *triedCall) again(ctx context.Context) *triedCall {
 	next.second = true
 	judged := r.access()
 	more := slices.ContainsFunc(next.access(), func(a tool.Access) bool { return !slices.Contains(judged, a) })
-	if more || len(next.found.Conflicts) > 0 || len(next.late) > 0 || next.mustAsk() {
+	kept := tool.Invocation{Description: label(r.args.Command), Access: next.access(), Confirm: next.shown}
+	if more || len(next.found.Conflicts) > 0 || len(next.late) > 0 || next.mustAsk() || !l.Proposed(ctx, kept) {
 		next.drop()
 		return nil
 	}

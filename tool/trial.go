@@ -284,18 +284,8 @@ func (e *scheduledCall) settle(ctx context.Context, inv *Invocation, t *tried, y
 
 // propose runs the hooks that see effects before they are kept. An outcome means that they are not.
 func (e *scheduledCall) propose(ctx context.Context, t *tried) *Outcome {
-	if e.x.Proposed == nil || !changes(t.Access) {
-		return nil
-	}
-	d := func() (d Decision) {
-		defer func() {
-			if p := recover(); p != nil {
-				d = Decision{Verdict: Deny, Reason: fmt.Sprintf("the hook failed: %v", p)}
-			}
-		}()
-		return e.x.Proposed(ctx, e.request(t.Invocation))
-	}()
-	switch {
+	switch d := e.proposed(ctx, t.Invocation); {
+	case d.Verdict == Allow:
 	case ctx.Err() != nil:
 		o := cancelled("%s: cancelled before its effects were kept", t.Description)
 		return &o
@@ -307,6 +297,24 @@ func (e *scheduledCall) propose(ctx context.Context, t *tried) *Outcome {
 		e.hook = hooked{ask: true, reason: d.Reason}
 	}
 	return nil
+}
+
+// proposed calls Executor.Proposed. A hook that panics denies.
+func (e *scheduledCall) proposed(ctx context.Context, inv Invocation) (d Decision) {
+	if e == nil || e.x.Proposed == nil || !changes(inv.Access) {
+		return Decision{Verdict: Allow}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			d = Decision{Verdict: Deny, Reason: fmt.Sprintf("the hook failed: %v", p)}
+		}
+	}()
+	return e.x.Proposed(ctx, e.request(inv))
+}
+
+// Proposed reports whether hooks accept the effects of another trial in place of those that they saw.
+func (l *Live) Proposed(ctx context.Context, inv Invocation) bool {
+	return l.entry.proposed(ctx, inv).Verdict == Allow && ctx.Err() == nil
 }
 
 // again drops a trial that read files which have changed since. After the second one the user is asked first.
