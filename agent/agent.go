@@ -66,7 +66,7 @@ type Options struct {
 	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
-	News func() []string
+	News func(context.Context) []string
 	// Typed, if not nil, is called before each turn for prompts that the user entered while the model was working.
 	Typed func(context.Context) [][]model.Part
 	// Compacting, if not nil, is called before the conversation is compacted; requested: by the user.
@@ -377,7 +377,7 @@ func (a *Agent) addNews(ctx context.Context) []tool.Declaration {
 		parts = append(parts, model.Text(text))
 	}
 	if a.o.News != nil {
-		for _, text := range a.o.News() {
+		for _, text := range a.o.News(ctx) {
 			parts = append(parts, model.Text(text))
 		}
 	}

@@ -18,7 +18,7 @@ func TestEventsReportTheHistory(t *testing.T) {
 	var reported []model.Message
 	news := []string{"Job 1 has ended."}
 	a, _, _, err := run(t, &bench{}, agent.Options{
-		News: func() []string {
+		News: func(context.Context) []string {
 			said := news
 			news = nil
 			return said

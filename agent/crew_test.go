@@ -129,7 +129,7 @@ func newOffice(t *testing.T, o agent.CrewOptions, written map[string][]func(cont
 	o.Model, o.Executor = f.model, x
 	f.crew = agent.NewCrew(o)
 	t.Cleanup(f.crew.Close)
-	f.agent = agent.New(agent.Options{Model: f.model, Executor: x, News: f.crew.News, Budget: o.Budget, Observe: func(e agent.Event) {
+	f.agent = agent.New(agent.Options{Model: f.model, Executor: x, News: func(context.Context) []string { return f.crew.News() }, Budget: o.Budget, Observe: func(e agent.Event) {
 		if s, ok := e.(agent.Step); ok {
 			f.seen = append(f.seen, s.Event)
 		}

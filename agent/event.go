@@ -123,6 +123,13 @@ func callNames(calls []tool.Call) string {
 	return short(strings.Join(names, ", "), 200)
 }
 
+// Changed reports what a background command changed, after it has ended. An agent doesn't send it: what runs commands
+// does.
+type Changed struct {
+	Call    tool.Call // that started it
+	Changes tool.Changes
+}
+
 func (Told) event()      {}
 func (Declared) event()  {}
 func (Began) event()     {}
@@ -134,3 +141,4 @@ func (Responded) event() {}
 func (Resumed) event()   {}
 func (Compacted) event() {}
 func (Stuck) event()     {}
+func (Changed) event()   {}

@@ -15,7 +15,7 @@ import (
 func TestNewsBeforeATurn(t *testing.T) {
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
 	news := []string{"Job 1 has ended."}
-	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: tool.NewRegistry()}, News: func() []string {
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: tool.NewRegistry()}, News: func(context.Context) []string {
 		said := news
 		news = nil
 		return said

@@ -173,7 +173,7 @@ func TestTwoSubagentsEditOneFile(t *testing.T) {
 	p.exec.Registry = tool.NewRegistry(set.Tools()...)
 	crew = agent.NewCrew(agent.CrewOptions{Model: m, Executor: p.exec})
 	defer crew.Close()
-	a := agent.New(agent.Options{Model: m, Executor: p.exec, News: crew.News})
+	a := agent.New(agent.Options{Model: m, Executor: p.exec, News: func(context.Context) []string { return crew.News() }})
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,8 @@ func (c Changes) Kept() []string {
 	return out
 }
 
-// masked returns the changes without secret values.
-func (c Changes) masked(mask func(string) string) Changes {
+// Masked returns the changes without secret values.
+func (c Changes) Masked(mask func(string) string) Changes {
 	if text := c.texts(); mask(text) == text { // masking each of 100,000 paths takes long
 		return c
 	}

@@ -82,7 +82,7 @@ func (x *Executor) masked(o Outcome) Outcome {
 	o.Result.Content = parts
 	o.Result.Output = x.Mask(o.Result.Output)
 	o.Result.Display = x.maskedDisplay(o.Result.Display)
-	o.Changes = o.Changes.masked(x.Mask)
+	o.Changes = o.Changes.Masked(x.Mask)
 	if f := o.Error; f != nil {
 		o.Error = &Failure{Type: f.Type, Message: x.Mask(f.Message), Model: x.Mask(f.Model)}
 	}

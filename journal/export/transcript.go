@@ -153,6 +153,10 @@ func (t *transcript) change(e journal.Entry, data journal.Data) {
 		t.note(e, "Model: %s.", d.Model)
 	case journal.Compacted:
 		t.note(e, "The history was compacted to %s.", humanize.Count(len(d.Messages), "message"))
+	case journal.Changed:
+		if c := t.calls[d.ID]; c != nil && c.finished != nil {
+			c.finished.Changes = append(c.finished.Changes, d.Changes...)
+		}
 	case journal.Undone:
 		if d.To > 0 {
 			t.note(e, "Undone: everything after entry %d.", d.To)
@@ -239,7 +243,7 @@ func (t *transcript) answer(e journal.Entry, d journal.Answer) {
 	t.flush(e.By)
 }
 
-// flush adds the calls of an agent after its answer, or alone if there is none.
+// flush adds the calls of an agent after its answer, or alone without an answer.
 func (t *transcript) flush(by string) {
 	t.items = append(t.items, t.waiting[by]...)
 	delete(t.waiting, by)
@@ -316,10 +320,11 @@ func (c *call) changes() (out tool.Changes) {
 	if c.finished == nil {
 		return out
 	}
+	seen := map[string]bool{}
 	for _, one := range c.finished.Changes {
 		kind := tool.Modified
 		switch {
-		case one.Before == "dir" || one.After == "dir":
+		case one.Before == "dir" || one.After == "dir" || seen[one.Path]: // a background command changes a path repeatedly
 			continue
 		case one.Before == "":
 			kind = tool.Created
@@ -328,6 +333,7 @@ func (c *call) changes() (out tool.Changes) {
 		case one.Before == one.After:
 			kind = tool.ModeChanged
 		}
+		seen[one.Path] = true
 		out.List = append(out.List, tool.Change{Path: one.Path, Kind: kind})
 	}
 	return out

@@ -82,22 +82,36 @@ func TestTrial(t *testing.T) {
 			if b, _ := os.ReadFile(path); string(b) != tt.a {
 				t.Errorf("%q", b)
 			}
-			var diffs []string // of the result, whether its changes were kept or it ran again
-			for _, u := range e.of("tool_call_update") {
-				if u["status"] != "completed" && u["status"] != "failed" {
-					continue
-				}
-				for _, c := range list(u["content"]) {
-					if c["type"] == "diff" {
-						old, _ := c["oldText"].(string)
-						diffs = append(diffs, filepath.Base(c["path"].(string))+": "+old+" > "+c["newText"].(string))
-					}
-				}
+			want := []string{"a.txt: one\n > two\n", "b.txt:  > new\n"}
+			if tt.answer == "no" {
+				want = nil
 			}
-			if want := []string{"a.txt: one\n > two\n", "b.txt:  > new\n"}; tt.answer == "no" && len(diffs) > 0 ||
-				tt.answer != "no" && !slices.Equal(diffs, want) {
+			if diffs := e.diffs(); !slices.Equal(diffs, want) { // of the result, whether its changes were kept or it ran again
 				t.Errorf("%q", diffs)
+			}
+			e.call("session/close", map[string]any{"sessionId": id})
+			e.forget()
+			e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+			if diffs := e.diffs(); !slices.Equal(diffs, want) {
+				t.Errorf("loaded: %q", diffs)
 			}
 		})
 	}
+}
+
+// diffs returns the diffs in results of calls.
+func (e *editor) diffs() []string {
+	var out []string
+	for _, u := range append(e.of("tool_call"), e.of("tool_call_update")...) {
+		if u["status"] != "completed" && u["status"] != "failed" {
+			continue
+		}
+		for _, c := range list(u["content"]) {
+			if c["type"] == "diff" {
+				old, _ := c["oldText"].(string)
+				out = append(out, filepath.Base(c["path"].(string))+": "+old+" > "+c["newText"].(string))
+			}
+		}
+	}
+	return out
 }

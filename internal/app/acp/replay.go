@@ -198,7 +198,7 @@ func (r *replayer) flush(all bool) {
 		u := r.describe(c)
 		u.Status = "failed" // the session ended before the call
 		if c.finished != nil {
-			end := c.end()
+			end := r.end(c.finished)
 			u.Status, u.Content = end.Status, end.Content
 		}
 		r.talk.calls.add(u.ID)
@@ -235,11 +235,11 @@ func title(r tool.Request) string {
 }
 
 // end returns the result of a call.
-func (c *replayedCall) end() toolCall {
-	o := c.finished.Outcome
-	out := tool.Outcome{Status: o.Status, Result: o.Result}
+func (r *replayer) end(f *journal.Finished) toolCall {
+	o := f.Outcome
+	out := tool.Outcome{Status: o.Status, Result: o.Result, Changes: r.talk.session.ChangesOf(f.Changes)}
 	if o.Error != nil {
 		out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
 	}
-	return ended(c.finished.ID, out)
+	return r.talk.ended(f.ID, out)
 }

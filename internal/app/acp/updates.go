@@ -48,6 +48,10 @@ func (t *talk) observe(e agent.Event) {
 		t.compacted(e)
 	case agent.Stuck:
 		t.note("warning: " + e.String())
+	case agent.Changed:
+		if diffs := t.diffs(tool.Outcome{Changes: e.Changes}); len(diffs) > 0 {
+			t.update(toolCall{ID: callID(e.Call), Content: diffs})
+		}
 	}
 }
 
@@ -254,8 +258,7 @@ func (t *talk) done(e tool.Event) {
 	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	c := ended(callID(e.Request.Call), *e.Outcome)
-	c.Content = append(c.Content, t.diffs(*e.Outcome)...)
+	c := t.ended(callID(e.Request.Call), *e.Outcome)
 	t.send(callUpdate{"tool_call_update", c})
 	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil &&
 		e.Request.Call.By == "" {
@@ -300,7 +303,7 @@ func (t *talk) diffs(o tool.Outcome) []toolContent {
 }
 
 // ended returns the final update of a call.
-func ended(id string, o tool.Outcome) toolCall {
+func (t *talk) ended(id string, o tool.Outcome) toolCall {
 	c := toolCall{ID: id, Status: "completed"}
 	if o.Status != tool.StatusSuccess {
 		c.Status = "failed"
@@ -321,6 +324,7 @@ func ended(id string, o tool.Outcome) toolCall {
 			}))
 		}
 	}
+	c.Content = append(c.Content, t.diffs(o)...)
 	return c
 }
 

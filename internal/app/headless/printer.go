@@ -211,6 +211,11 @@ func (j *Printer) said(parent *string, e agent.Event) {
 		j.responded(parent, e)
 	case agent.Compacted:
 		j.print(compactedMessage(j.session, parent, e))
+	case agent.Changed:
+		j.print(map[string]any{
+			"type": "system", "subtype": "files_changed", "uuid": session.NewID(), "session_id": j.session,
+			"parent_tool_use_id": parent, "tool_use_id": e.Call.ID, "changes": e.Changes.Reported(),
+		})
 	case agent.Stuck:
 		j.print(map[string]any{
 			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session,

@@ -105,6 +105,9 @@ func (s *Session) runProgram(ctx context.Context, p programRun, files []string, 
 		}
 		argv = append(argv, arg)
 	}
+	if filepath.Base(argv[0]) != argv[0] && !filepath.IsAbs(argv[0]) { // a program of the project
+		argv[0] = filepath.Join(s.Directory.Path, argv[0])
+	}
 	output, failure := "", ""
 	if err := p.unchanged(); err != nil {
 		failure = err.Error()
@@ -122,20 +125,14 @@ func (s *Session) runProgram(ctx context.Context, p programRun, files []string, 
 	return []string{strings.TrimRight(text+"\n"+output, "\n")}
 }
 
-// rewritten returns a text about the files that programs changed after the call; "": none.
-func (s *Session) rewritten(before, after undo.Found) string {
-	was := map[string]undo.State{}
-	for _, c := range before.Changes {
-		was[c.Path] = c.After
-	}
+// rewritten returns a text about the files that programs changed after the call; nil: none.
+func (s *Session) rewritten(f undo.Found) []string {
 	var paths []string
-	for _, c := range after.Changes {
-		if old, ok := was[c.Path]; !ok || old.Is != c.After.Is {
-			paths = append(paths, tool.Visible(names.Short(c.Path, s.Tools.Roots()...)))
-		}
+	for _, c := range f.Changes {
+		paths = append(paths, tool.Visible(names.Short(c.Path, s.Tools.Roots()...)))
 	}
 	if len(paths) == 0 {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("Changed after the call: %s. Read before you edit again.", humanize.List(paths, 20))
+	return []string{fmt.Sprintf("Changed after the call: %s. Read before you edit again.", humanize.List(paths, 20))}
 }

@@ -75,27 +75,29 @@ func TestAfterChangeOfAProject(t *testing.T) {
 	put(t, filepath.Join(d.dir, "format.sh"), "#!/bin/sh\ntouch ran\n")
 	put(t, filepath.Join(d.dir, ".adze", "settings.json"), `{"tools":{"afterChange":[{"glob":"*.go","run":["./format.sh"]}]}}`)
 	d.settle(t, `{"tools":{"approvalMode":"yolo"}}`)
-	s, err := d.try(&Recording{})
-	if err != nil {
-		t.Fatal(err)
+	runs := func(command string) (text string, ran bool) {
+		t.Helper()
+		s, _ := d.open(t, &Recording{})
+		defer s.Close()
+		text = shell(t, s, command).Result.Text()
+		_, err := os.Stat(filepath.Join(d.dir, "ran"))
+		os.Remove(filepath.Join(d.dir, "ran"))
+		return text, err == nil
 	}
-	if len(s.afterChange) != 0 {
-		t.Error("it runs without trust")
+	if text, ran := runs("touch a.go"); ran {
+		t.Error("it runs without trust:", text)
 	}
-	s.Close()
-	d.settle(t, `{"tools":{"approvalMode":"yolo","afterChange":[{"glob":"*.go","run":["./format.sh"]}]}}`)
-	if s, err = d.try(&Recording{}); err != nil {
-		t.Fatal(err)
+	d.trust(t)
+	if text, ran := runs("touch b.go"); !ran || !strings.Contains(text, "[afterChange] Changed after the call: ran.") {
+		t.Error("it doesn't run after trust:", text)
 	}
-	defer s.Close()
-	b := s.Executor.Batch(t.Context())
-	b.Add(tool.Call{ID: "1", Name: "run_shell_command", Args: json.RawMessage(`{"command":"echo 'touch evil' >> format.sh; touch a.go"}`)})
-	if text := b.Wait()[0].Result.Text(); !strings.Contains(text, "format.sh changed since the session began") {
-		t.Errorf("got %q", text)
+	if text, ran := runs("echo 'touch evil' >> format.sh; touch c.go"); ran || !strings.Contains(text, "format.sh changed since the session began") {
+		t.Error(text)
 	}
-	for _, name := range []string{"ran", "evil"} {
-		if _, err := os.Stat(filepath.Join(d.dir, name)); err == nil {
-			t.Errorf("%s exists", name)
-		}
+	if text, ran := runs("touch d.go"); ran { // what was trusted is another script
+		t.Error(text)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, "evil")); err == nil {
+		t.Error("evil exists")
 	}
 }

@@ -57,6 +57,7 @@ type Conversation struct {
 	agent   *agent.Agent
 	crew    *agent.Crew
 	catalog *agent.Catalog
+	observe func(agent.Event) // may be nil
 	wall    time.Duration
 	news    *changes
 	hooks   *hooks
@@ -80,7 +81,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
 	c := &Conversation{
 		session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget,
-		hooks: s.hooks,
+		hooks: s.hooks, observe: t.Observe,
 	}
 	final := ""
 	if s.result != nil {
@@ -352,8 +353,8 @@ func (s *Session) awaken() {
 }
 
 // takeNews returns messages to the model, each once.
-func (c *Conversation) takeNews() []string {
-	c.session.give(c.session.tracker.Ended(context.Background()))
+func (c *Conversation) takeNews(ctx context.Context) []string {
+	c.session.give(ctx, c.session.tracker.Ended(ctx, false))
 	return slices.Concat(c.session.Tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
 }
 

@@ -6,10 +6,12 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/gitlog"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -30,30 +32,16 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	if o.Changes.During { // neither tried nor named: the model doesn't know them, and rules didn't judge them
 		o = added(o, s.changed(o.Changes, "Changed: ", q.Description))
 	}
-	var output []string
-	if programs := s.programs(o.Changes); len(programs) > 0 {
-		before := found
-		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
-			output = s.runPrograms(ctx, programs)
-			return o
-		})
-		if text := s.rewritten(before, found); text != "" {
-			output = append(output, text)
-		}
-	}
-	if inputs := s.hooks.following(q, o); len(inputs) > 0 {
-		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
-			texts = append(texts, s.hooks.after(ctx, q.Declaration, inputs)...)
-			return o
-		})
-	}
-	o = withTexts(withTexts(o, "afterChange", output), "hook", texts)
+	o, more := s.followed(ctx, q, o, found, texts)
 	for _, note := range gitNotes(q, o.Changes, logs) {
 		o.Changes.Git = append(o.Changes.Git, s.Tools.Mask(note))
 	}
-	found = s.tracker.Undoable(found)
+	found = s.tracker.Undoable(found.Join(more))
 	o = noted(o, found.Note(s.Tools.Roots()))
-	s.give(found)
+	if found.Running {
+		s.jobs.started(q)
+	}
+	s.give(ctx, found)
 	s.recorder.finished(q, o, found)
 	return o
 }
@@ -68,6 +56,37 @@ func gitNotes(q tool.Request, c tool.Changes, logs gitlog.State) []string {
 		}
 	}
 	return logs.Since()
+}
+
+// followed runs the programs and hooks that follow a call, and returns what they changed. If the call changed files, so may
+// they: that belongs to the call. texts are those of hooks before it.
+func (s *Session) followed(ctx context.Context, q tool.Request, o tool.Outcome, found undo.Found,
+	texts []string) (_ tool.Outcome, more undo.Found) {
+	follow := func(run func()) undo.Found {
+		if o.Changes.None() {
+			run()
+			return undo.Found{}
+		}
+		q := q
+		q.Access = append(slices.Clip(q.Access), tool.Anything)
+		window := s.tracker.Before(ctx, q, tool.Decision{})
+		run()
+		next := window.After(ctx)
+		more = more.Join(next)
+		during := o.Changes.During // the call's own changes stay as exact as they were
+		o.Changes = s.list(q, found.Join(more))
+		o.Changes.During = during
+		return next
+	}
+	var output []string
+	if programs := s.programs(o.Changes); len(programs) > 0 {
+		next := follow(func() { output = s.runPrograms(ctx, programs) })
+		output = append(output, s.rewritten(next)...)
+	}
+	if inputs := s.hooks.following(q, o); len(inputs) > 0 {
+		follow(func() { texts = append(texts, s.hooks.after(ctx, q.Declaration, inputs)...) })
+	}
+	return withTexts(withTexts(o, "afterChange", output), "hook", texts), more
 }
 
 // list returns the changes of a call, with those of a trial that the user didn't keep.
@@ -105,47 +124,64 @@ func (s *Session) changed(c tool.Changes, begin, who string) string {
 		". Don't change them again. Tell the user, who can restore them with adze undo."
 }
 
-// give records the changes of background commands, and tells the model about those that have ended.
-func (s *Session) give(f undo.Found) {
+// give records the changes of background commands. For those that have ended, effect hooks run, and the model reads what
+// changed.
+func (s *Session) give(ctx context.Context, f undo.Found) {
 	s.recorder.give(f)
-	s.jobs.mu.Lock()
-	defer s.jobs.mu.Unlock()
-	for call, job := range f.Jobs {
-		if s.jobs.changes == nil {
-			s.jobs.changes = map[undo.Ref]undo.Found{}
-		}
-		all := s.jobs.changes[call].Join(job)
-		s.jobs.changes[call] = all
-		if !job.Ended {
+	for call, all := range s.jobs.ended(f.Jobs) {
+		what := "background command " + all.ID
+		o := tool.Outcome{Status: tool.StatusError, Changes: s.tracker.List(all.Found, s.isSecret)} // only effect hooks
+		text := s.changed(o.Changes, "Changed while "+what+" was running: ", what)
+		if text == "" {
 			continue
 		}
-		delete(s.jobs.changes, call)
-		what := "background command " + job.ID
-		list := s.tracker.List(all, s.isSecret)
-		if text := s.changed(list, "Changed while "+what+" was running: ", what); text != "" {
-			_ = s.tellLater(text)
+		o, more := s.followed(ctx, all.request, o, all.Found, nil)
+		_ = s.tellLater(text + o.Result.Text())
+		if c := s.Conversation; c != nil && c.observe != nil {
+			list := s.tracker.List(all.Join(more), s.isSecret).Masked(s.Tools.Mask)
+			c.observe(agent.Changed{Call: all.request.Call, Changes: list})
 		}
+		if len(more.Changes)+len(more.Lost) > 0 {
+			s.recorder.give(undo.Found{Jobs: map[undo.Ref]undo.Found{call: more}})
+		}
+		s.give(ctx, undo.Found{Jobs: more.Jobs})
 	}
 }
 
-// jobChanges are the changes of running background commands so far.
-type jobChanges struct {
-	mu      sync.Mutex
-	changes map[undo.Ref]undo.Found
+// backgroundJobs are the running background commands, by the call that started each.
+type backgroundJobs struct {
+	mu  sync.Mutex
+	all map[undo.Ref]backgroundJob
 }
 
-// follow runs what follows a call. If the call changed files, so may what follows: that belongs to the call.
-func (s *Session) follow(ctx context.Context, q tool.Request, o tool.Outcome, found undo.Found,
-	then func(tool.Outcome) tool.Outcome) (tool.Outcome, undo.Found) {
-	if len(found.Changes) == 0 {
-		return then(o), found
+type backgroundJob struct {
+	undo.Found // its changes so far
+	request    tool.Request
+}
+
+// started notes a call that started a background command.
+func (b *backgroundJobs) started(q tool.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all[undo.Ref{By: q.Call.By, ID: q.Call.ID}] = backgroundJob{request: q}
+}
+
+// ended adds changes, and returns the jobs that have ended.
+func (b *backgroundJobs) ended(changes map[undo.Ref]undo.Found) map[undo.Ref]backgroundJob {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[undo.Ref]backgroundJob{}
+	for call, more := range changes {
+		job := b.all[call]
+		if job.Found = job.Join(more); more.Ended {
+			job.ID = more.ID
+			delete(b.all, call)
+			out[call] = job
+			continue
+		}
+		b.all[call] = job
 	}
-	q.Access = []tool.Access{tool.Anything}
-	window := s.tracker.Before(ctx, q, tool.Decision{})
-	o = then(o)
-	found = found.Join(window.After(ctx))
-	o.Changes = s.list(q, found)
-	return o, found
+	return out
 }
 
 // isSecret reports whether nothing about the content of a file may be told.
@@ -161,6 +197,11 @@ func (s *Session) window(ctx context.Context, q tool.Request, d tool.Decision) *
 		return s.tracker.Keeping(q)
 	}
 	return s.tracker.Before(ctx, q, d)
+}
+
+// ChangesOf returns the changes of a call as its outcome had them, from its journal entry.
+func (s *Session) ChangesOf(changes []journal.Change) tool.Changes {
+	return s.tracker.List(undo.Found{Changes: undo.FromJournal(changes)}, s.isSecret)
 }
 
 // Texts returns a changed text before and after a call, masked; nil: it didn't exist. It isn't ok if the content is

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -158,6 +159,48 @@ func TestUnrecordedChanges(t *testing.T) {
 	}
 }
 
+// A turn without commands and external tools saves no file except those that it names: the workspace isn't scanned.
+func TestTurnsScanNothing(t *testing.T) {
+	d := newDesk(t)
+	d.write(t, "a", "1\n")
+	d.write(t, "other", "not read by any call\n")
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	for _, call := range []struct {
+		name string
+		args map[string]any
+	}{
+		{"read_file", map[string]any{"absolute_path": filepath.Join(d.dir, "a")}}, {"grep_search", map[string]any{"pattern": "read"}},
+		{"edit", map[string]any{"file_path": filepath.Join(d.dir, "a"), "old_string": "1", "new_string": "2"}},
+		{"todo_write", map[string]any{"todos": []any{map[string]any{"id": "1", "content": "x", "status": "pending"}}}},
+	} {
+		if o := run(t, s, call.name, call.args); o.Error != nil {
+			t.Fatal(call.name, o.Error)
+		}
+	}
+	c.takeNews(t.Context())
+	store, err := s.tracker.Store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
+	if _, err := store.Get(sum("1\n")); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Get(sum("not read by any call\n")); err == nil {
+		t.Error("the workspace was saved")
+	}
+}
+
+// external is a tool of an MCP server.
+type external struct{ tool.Tool }
+
+func (e external) Declaration() tool.Declaration {
+	d := e.Tool.Declaration()
+	d.Origin = "mcp:test"
+	return d
+}
+
 // A change that breaks a rule for edits is reported to the model and the user, if nothing judged it before.
 func TestRulesByEffect(t *testing.T) {
 	skipWindows(t)
@@ -184,6 +227,18 @@ func TestRulesByEffect(t *testing.T) {
 		!strings.Contains(notice, "adze undo") {
 		t.Errorf("%q", notice)
 	}
+	writes := tool.Define(tool.Def[struct{}]{Name: "writes", Description: "Writes.", Kind: tool.Other,
+		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+			return &tool.Invocation{Description: "writes", Run: func(context.Context, *tool.Live) (tool.Result, error) {
+				return tool.TextResult("done"), os.WriteFile(filepath.Join(d.dir, "locked", "a"), []byte("3"), 0o600)
+			}}, nil
+		}})
+	if err := s.Executor.Registry.Set("mcp:test", []tool.Tool{external{writes}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := run(t, s, "writes", struct{}{}).Result.Text(); !strings.Contains(text, "A rule protects files that changed: locked/a (deny rule Edit(/locked/**)") {
+		t.Errorf("an external tool: %q", text)
+	}
 	d.told = nil
 	d.write(t, "x.sh", "echo 3 > c")
 	if o := shell(t, s, "sh x.sh"); strings.Contains(o.Result.Text(), "protect") || len(d.told) > 0 {
@@ -207,11 +262,11 @@ func TestBackgroundChanges(t *testing.T) {
 	waittest.Until(t, "its first change", func() bool { _, err := os.Stat(filepath.Join(d.dir, "first")); return err == nil })
 	shell(t, s, "touch end")
 	waittest.Until(t, "its end", func() bool { return len(s.Tools.Running()) == 0 })
-	news := strings.Join(c.takeNews(), "\n")
+	news := strings.Join(c.takeNews(t.Context()), "\n")
 	if !strings.Contains(news, "Changed while background command bg_1 was running: end (new), first (new), go (new), last (new)") {
 		t.Errorf("%q", news)
 	}
-	if news := strings.Join(c.takeNews(), "\n"); strings.Contains(news, "Changed") {
+	if news := strings.Join(c.takeNews(t.Context()), "\n"); strings.Contains(news, "Changed") {
 		t.Errorf("twice: %q", news)
 	}
 }

@@ -2,12 +2,16 @@ package session
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -100,6 +104,121 @@ func TestHooksChangesCountToTheCall(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(filepath.Join(d.dir, "by-hook.go")); string(text) != "\n" {
 		t.Errorf("the hook ran for its own change: %q", text)
+	}
+}
+
+// What a hook changes after an edit used to make the list of the edit inexact: changes "during" the call.
+func TestHooksAfterAnEdit(t *testing.T) {
+	for _, recorded := range []bool{true, false} {
+		d := newDesk(t)
+		d.settle(t, `{"tools":{"approvalMode":"yolo"},"hooks":{`+group("FilesChanged", map[string]any{"matcher": "*"}, `f=a; echo more >> $f.go`)+`}}`)
+		var o *Recording
+		if recorded {
+			o = &Recording{}
+		}
+		s, _ := d.open(t, o)
+		got := run(t, s, "write_file", map[string]any{"file_path": filepath.Join(d.dir, "a.go"), "content": "a\n"}).Changes
+		if d.listed(got) != "created a.go +2 -0" || got.During || (got.Incomplete == "") != recorded {
+			t.Errorf("recorded: %v: %s %+v %q", recorded, d.listed(got), got, d.told)
+		}
+		s.Close()
+	}
+}
+
+// When a background command has ended, hooks and programs run for what it changed. What they change is undone with it,
+// and rules that it broke are reported.
+func TestHooksOfBackgroundCommands(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t, openaitest.Answer{Text: "hello"})
+	d.write(t, "locked/a", "1\n")
+	d.write(t, "x.sh", "while ! [ -e '"+d.home+"/go' ]; do sleep 0.01; done; echo 1 > x.go; echo 2 > locked/a")
+	d.settle(t, `{"permissions":{"deny":["Edit(/locked/**)"]},"tools":{"sandbox":"off","afterChange":[{"glob":"*.go","run":["sh","-c","echo formatted"]}]},`+
+		`"hooks":{`+group("FilesChanged", map[string]any{"matcher": "*.go"}, `cat >> '`+d.home+`/log'; f=x; echo hook >> $f.go; `+
+		`echo '{"decision":"block","reason":"check it"}'`)+`,`+
+		hooking("PostToolUse", "Bash", `echo by name >> '`+d.home+`/log'`)+`}}`)
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	d.say(t, c, "hello")
+	b := s.Executor.Batch(t.Context())
+	b.Add(tool.Call{ID: "c1", Name: "run_shell_command", Args: []byte(`{"is_background":true,"command":"sh x.sh"}`)})
+	if o := b.Wait()[0]; o.Error != nil {
+		t.Fatal(o.Error)
+	}
+	put(t, filepath.Join(d.home, "go"), "")
+	waittest.Until(t, "its end", func() bool { return len(s.Tools.Running()) == 0 })
+	news := strings.Join(c.takeNews(t.Context()), "\n")
+	for _, part := range []string{"was running: locked/a, x.go (new)", "A rule protects files that changed: locked/a (deny rule Edit(/locked/**)",
+		"[afterChange] sh -c echo formatted\nformatted", "[hook] A hook reports a problem with this call: check it"} {
+		if !strings.Contains(news, part) {
+			t.Errorf("no %q in %q", part, news)
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(d.home, "log"))
+	if text := string(log); strings.Count(text, "by name") != 1 || strings.Count(text, "FilesChanged") != 1 || !strings.Contains(text, `"during":true`) ||
+		!strings.Contains(text, `"tool_use_id":"c1"`) || !strings.Contains(text, `"files":["`+filepath.Join(d.dir, "x.go")+`"]`) {
+		t.Errorf("%s", text)
+	}
+	d.holds(t, "x.go", "1\nhook\n")
+	u, err := s.Undo(record.Selection{Call: "c1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := u.Apply(t.Context()); err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	d.holds(t, "locked/a", "1\n")
+	if _, err := os.Stat(filepath.Join(d.dir, "x.go")); err == nil {
+		t.Error("x.go exists")
+	}
+}
+
+// Hooks by effect that misbehave are warnings: the call and its changes stay.
+func TestBadEffectHooks(t *testing.T) {
+	skipWindows(t)
+	for name, tt := range map[string]struct{ hook, want string }{
+		"never ends":    {`{"type":"command","command":"sleep 1000","timeout":100}`, "timed out after 100ms"},
+		"crashes":       {`{"type":"command","command":"kill -SEGV $$"}`, "killed"},
+		"100 MB":        {`{"type":"command","command":"head -c 100000000 /dev/zero"}`, "more than 1 MB"},
+		"invalid JSON":  {`{"type":"command","command":"echo '{\"decision\":'; exit 1"}`, "exit code 1"},
+		"no such file":  {`{"type":"command","command":"./none.sh"}`, "exit code 127"},
+		"no connection": {`{"type":"http","url":"http://127.0.0.1:1/"}`, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			o := called(t, d, `"FilesChanged":[{"matcher":"*","hooks":[`+tt.hook+`]}]`, "run_shell_command", `{"command":"echo 1 > a"}`)
+			if got := d.listed(o.Changes); o.Error != nil || got != "created a +1 -0" || strings.Contains(o.Result.Text(), "[hook]") {
+				t.Errorf("%s %+v", got, o)
+			}
+			if told := strings.Join(d.told, "\n"); !strings.Contains(told, "warning: FilesChanged hook") || !strings.Contains(told, tt.want) || len(told) > 1000 {
+				t.Errorf("%.2000s", told)
+			}
+		})
+	}
+}
+
+// An http hook reaches a host that an allow rule names, with its port. 0.0.0.0 is this machine, but not a loopback
+// address.
+func TestHooksAtAllowedHosts(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"decision":"block","reason":"the server says no"}`)
+	}))
+	defer server.Close()
+	host := strings.Replace(strings.TrimPrefix(server.URL, "http://"), "127.0.0.1", "0.0.0.0", 1)
+	for rules, want := range map[string]string{
+		`{}`: "no allow rule names it: WebFetch(domain:" + host + ")",
+		`{"allow":["WebFetch(domain:` + host + `)"]}`:                                          "the server says no",
+		`{"allow":["WebFetch(domain:example.com)"]}`:                                           "no allow rule names it",
+		`{"allow":["WebFetch(domain:` + host + `)"],"deny":["WebFetch(domain:` + host + `)"]}`: "no allow rule names it",
+	} {
+		d := newDesk(t)
+		d.settle(t, `{"permissions":`+rules+`,"hooks":{"PreToolUse":[{"hooks":[{"type":"http","url":"http://`+host+`/","onFailure":"block"}]}]}}`)
+		s, _ := d.open(t, nil)
+		o := run(t, s, "list_directory", map[string]any{"path": d.dir})
+		if o.Error == nil || !strings.Contains(o.Error.Message, want) {
+			t.Errorf("%s: %+v", rules, o.Error)
+		}
+		s.Close()
 	}
 }
 

@@ -283,6 +283,22 @@ func TestStopHooksEnd(t *testing.T) {
 	}
 }
 
+// trust trusts the project.
+func (d *desk) trust(t *testing.T) {
+	t.Helper()
+	f, err := project.Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }}.Directory(d.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := f.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Trust().Trust(f.Path, items); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Hooks of a project run only if the user trusts them and the files that they name.
 func TestHooksOfAProject(t *testing.T) {
 	for _, command := range []string{`"$CLAUDE_PROJECT_DIR"/check.sh`, `${QWEN_PROJECT_DIR}/check.sh --all`, `./check.sh`, `true && bash check.sh; true`, `"$GEMINI_PROJECT_DIR/check.sh"|| exit 2`} {
@@ -309,17 +325,7 @@ func TestHooksOfAProject(t *testing.T) {
 			if runs() {
 				t.Error("an untrusted hook ran")
 			}
-			f, err := project.Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }}.Directory(d.dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			items, err := f.Requests()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Trust().Trust(f.Path, items); err != nil {
-				t.Fatal(err)
-			}
+			d.trust(t)
 			if !runs() {
 				t.Error("a trusted hook didn't run")
 			}

@@ -75,7 +75,7 @@ type Session struct {
 	statusLine  statusLine
 	recorder    *recorder     // nil: nothing is recorded
 	tracker     *undo.Tracker // of changes
-	jobs        jobChanges
+	jobs        backgroundJobs
 	watch       watch.Hub // of the workspace
 	resumed     *resumed  // the session that the conversation continues; nil: it is new
 
@@ -116,6 +116,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	s := &Session{
 		ID: o.Record.id(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
+		jobs: backgroundJobs{all: map[undo.Ref]backgroundJob{}},
 	}
 	trusted := false
 	if s.Settings, trusted, err = directory.Settings(o.Flags...); err != nil {
@@ -229,9 +230,9 @@ func (s *Session) Close() error {
 	s.Models.Close()
 	s.Outside.close()
 	closeRecord := func() {
-		s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
-		s.recorder.close()                                      // after everything that is recorded
-		_ = s.closeTracker()                                    // a later session drops the rest
+		s.recorder.give(s.tracker.Ended(context.Background(), true)) // background commands are killed now
+		s.recorder.close()                                           // after everything that is recorded
+		_ = s.closeTracker()                                         // a later session drops the rest
 	}
 	var closing sync.WaitGroup
 	quiet := s.hooks == nil && len(s.Tools.Running()) == 0 // nothing more is recorded

@@ -44,7 +44,7 @@ func (l *list) chosen() int {
 	return -1
 }
 
-// find is the index of the item that a key chooses; -1 if there is none.
+// find is the index of the item that a key chooses; -1: no item.
 func (l *list) find(key string) int {
 	return slices.IndexFunc(l.items, func(o item) bool { return o.key != "" && strings.EqualFold(o.key, key) })
 }
@@ -73,7 +73,7 @@ func (l *list) move(name string) bool {
 	return true
 }
 
-// narrow changes the filter: it adds a text, or removes the last character if there is none.
+// narrow changes the filter: it adds a text, or without a text removes the last character.
 func (l *list) narrow(text string) {
 	if text == "" {
 		_, n := utf8.DecodeLastRuneInString(l.filter)

@@ -104,7 +104,7 @@ func (s *Screen) pasted(ctx context.Context, text string) {
 	}
 }
 
-// asked is the question that is shown; nil if there is none.
+// asked is the question that is shown; nil: no question.
 func (s *Screen) asked() *question {
 	if s.settling {
 		return nil

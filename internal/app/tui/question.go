@@ -124,7 +124,7 @@ func (s *Screen) Ask(ctx context.Context, asked *approval.Question) (tool.Decisi
 	}
 }
 
-// current is the question that is shown; nil if there is none.
+// current is the question that is shown; nil: no question.
 func (l *questionList) current() *question {
 	if len(l.open) == 0 {
 		return nil

@@ -118,7 +118,7 @@ func TestBackgroundCommand(t *testing.T) {
 	}
 	p.write("a", "3")
 	p.jobs = nil
-	last := p.tracker.Finish(t.Context())
+	last := p.tracker.Ended(t.Context(), true)
 	if got := p.paths(last.Jobs[job].Changes); got != "a" {
 		t.Errorf("%+v", last)
 	}
@@ -214,6 +214,39 @@ func TestTooManyEntries(t *testing.T) {
 		if now[rel] != was[rel] {
 			t.Errorf("%s is %q", rel, now[rel])
 		}
+	}
+}
+
+// Files that vanish while they are compared are neither an error nor in the list.
+func TestVanishingFiles(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.call(func() {})
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			dir := p.path(fmt.Sprintf("d%d", i%3))
+			_ = os.MkdirAll(filepath.Join(dir, "sub"), 0o755)
+			_ = os.WriteFile(filepath.Join(dir, "sub", "f"), []byte("1"), 0o644)
+			_ = os.RemoveAll(dir)
+		}
+	}()
+	for range 200 {
+		if found := p.call(func() {}); len(found.Lost) > 0 {
+			t.Fatalf("%v", found.Lost)
+		}
+	}
+	close(done)
+	<-stopped
+	p.call(func() {})
+	if found := p.call(func() { p.write("a", "2") }); p.paths(found.Changes) != "a" || len(found.Lost) > 0 {
+		t.Errorf("%+v", found)
 	}
 }
 

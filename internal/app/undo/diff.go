@@ -81,8 +81,7 @@ type Patched struct {
 // maxPatched is the maximum size of a file in a patch.
 const maxPatched = 32 << 20
 
-// Patch returns the patch of a change. The error says why there is none. Directories aren't in patches: theirs is
-// empty.
+// Patch returns the patch of a change. The error is why the change has no patch. The patch of a directory is empty.
 func (d Differ) Patch(c Change) (Patched, error) {
 	l := lister{secret: d.Secret}
 	p := Patched{Change: l.change(c)}

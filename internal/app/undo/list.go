@@ -2,6 +2,7 @@ package undo
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -213,24 +214,7 @@ const emptyFile = filePrefix + "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934c
 
 // Join returns the changes of two parts of a call, one after the other.
 func (f Found) Join(next Found) Found {
-	at := map[string]int{}
-	for i, c := range f.Changes {
-		at[c.Path] = i
-	}
-	changes := append([]Change(nil), f.Changes...)
-	for _, c := range next.Changes {
-		if i, ok := at[c.Path]; ok {
-			changes[i].After = c.After
-			continue
-		}
-		changes = append(changes, c)
-	}
-	f.Changes = changes[:0]
-	for _, c := range changes {
-		if c.Before != c.After {
-			f.Changes = append(f.Changes, c)
-		}
-	}
+	f.Changes = Net(slices.Concat(f.Changes, next.Changes))
 	f.Lost = append(slices.Clip(f.Lost), next.Lost...)
 	f.unsaved = append(slices.Clip(f.unsaved), next.unsaved...)
 	for call, job := range next.Jobs {
@@ -240,5 +224,6 @@ func (f Found) Join(next Found) Found {
 		}
 	}
 	f.Running, f.compared = f.Running || next.Running, f.compared || next.compared
+	f.missing = cmp.Or(f.missing, next.missing)
 	return f
 }

@@ -287,6 +287,7 @@ func (f *Found) give(to Ref, d difference) {
 	}
 	job := f.Jobs[to]
 	job.Changes, job.Lost = append(job.Changes, d.changes...), append(job.Lost, d.lost...)
+	job.compared = true
 	f.Jobs[to] = job
 }
 
@@ -366,41 +367,26 @@ func (t *Tracker) Undoable(f Found) Found {
 	return f
 }
 
-// Ended returns what background commands changed since the last call, if one of them has ended.
-func (t *Tracker) Ended(ctx context.Context) Found {
-	var f Found
+// Ended returns what background commands changed since the last call, if one of them has ended. With killed, all of
+// them have.
+func (t *Tracker) Ended(ctx context.Context, killed bool) (f Found) {
 	if t == nil {
 		return f
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	running := t.running()
+	var running []string
+	if !killed {
+		running = t.running()
+	}
 	for id := range t.jobs {
 		if t.snap != nil && !slices.Contains(running, id) {
 			if diff, err := t.scan(ctx); err == nil {
 				t.between(diff, &f)
 				t.forget(running, &f)
 			}
-			return f
+			break
 		}
-	}
-	return f
-}
-
-// Finish returns what background commands changed since the last call.
-func (t *Tracker) Finish(ctx context.Context) Found {
-	var f Found
-	if t == nil {
-		return f
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.snap == nil || len(t.jobs) == 0 {
-		return f
-	}
-	if diff, err := t.scan(ctx); err == nil {
-		t.between(diff, &f)
-		t.forget(nil, &f) // they are killed
 	}
 	return f
 }
