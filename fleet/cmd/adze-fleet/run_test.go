@@ -51,7 +51,8 @@ func TestRun(t *testing.T) {
 	for i := range 3 {
 		id := fmt.Sprintf("t%d", i)
 		patch := fmt.Sprint(all[id]["patch"])
-		if all[id]["state"] != "passed" || !strings.Contains(patch, "+++ b/"+id+".txt") || all[id]["turns"] != 4.0 || all[id]["error"] != "" {
+		if all[id]["state"] != "passed" || !strings.Contains(patch, "+++ b/"+id+".txt") || all[id]["turns"] != 4.0 || all[id]["error"] != "" ||
+			!strings.Contains(fmt.Sprint(all[id]["changes"]), "kind:created lines:map[added:") {
 			t.Errorf("%s: %v", id, all[id])
 		}
 		for call := range 2 {

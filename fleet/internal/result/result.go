@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/adze-dev/adze/fleet/internal/task"
+	"github.com/adze-dev/adze/tool"
 )
 
 // State is how a task ended.
@@ -28,9 +29,12 @@ const (
 
 // Result is the result of one task.
 type Result struct {
-	ID    string  `json:"id"`
-	State State   `json:"state"`
-	Patch string  `json:"patch"`
+	ID    string `json:"id"`
+	State State  `json:"state"`
+	Patch string `json:"patch"`
+	// Changes are the files of the patch, relative to the workspace; nil: none.
+	Changes *tool.Changes `json:"changes,omitempty"`
+
 	Cost  float64 `json:"cost"` // US dollars
 	Turns int     `json:"turns"`
 	MS    int64   `json:"ms"`

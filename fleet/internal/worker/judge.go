@@ -28,9 +28,13 @@ func (a *attempt) judge(ctx context.Context, end pipe.End, reason gateway.Reason
 	if err != nil {
 		return result.Done{}, broken("read the changes: %w", err)
 	}
+	changes, err := a.space.Changes(ctx)
+	if err != nil {
+		return result.Done{}, broken("read the changes: %w", err)
+	}
 	patch = a.maskBytes(patch)
 	d := result.Done{Text: a.mask(end.Text)}
-	d.Patch, d.Error = string(patch), a.mask(end.Error)
+	d.Patch, d.Changes, d.Error = string(patch), changes.Masked(a.mask).Reported(), a.mask(end.Error)
 	switch {
 	case len(patch) > maxSnapshot:
 		d.Patch, d.State = "", result.Failed

@@ -10,6 +10,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,9 +18,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/filelock"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Dirs is the directory of mirrors and clones.
@@ -245,14 +248,49 @@ func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
 	if _, err := w.git(ctx, nil, "add", "--all", "--", "."); err != nil {
 		return nil, err
 	}
-	base := w.Base
-	if base == "" {
-		base = emptyTree
+	if w.Base == "" {
 		if _, err := w.git(ctx, nil, "hash-object", "-t", "tree", "-w", "--stdin"); err != nil {
 			return nil, err
 		}
 	}
-	return w.git(ctx, nil, "diff", "--cached", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", base)
+	return w.diff(ctx, "--binary", "--full-index")
+}
+
+func (w *Workspace) diff(ctx context.Context, flags ...string) ([]byte, error) {
+	args := append([]string{"diff", "--cached", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"}, flags...)
+	return w.git(ctx, nil, append(args, cmp.Or(w.Base, emptyTree))...)
+}
+
+// Changes returns the files of the last Patch, with paths relative to the workspace.
+func (w *Workspace) Changes(ctx context.Context) (tool.Changes, error) {
+	out, err := w.diff(ctx, "--raw", "--numstat", "-z")
+	var all tool.Changes
+	at := map[string]int{}
+	fields := strings.Split(string(out), "\x00")
+	for i, f := range fields {
+		if raw := strings.Fields(f); strings.HasPrefix(f, ":") && len(raw) == 5 && i+1 < len(fields) { // modes, hashes, status
+			c := tool.Change{Path: fields[i+1], Kind: tool.Modified}
+			switch {
+			case raw[4] == "D":
+				c.Kind = tool.Deleted
+			case raw[1] == "120000":
+				c.Kind = tool.LinkChanged
+			case raw[4] == "A":
+				c.Kind = tool.Created
+			case raw[2] == raw[3]:
+				c.Kind = tool.ModeChanged
+			}
+			at[c.Path] = len(all.List)
+			all.List = append(all.List, c)
+		} else if stat := strings.SplitN(f, "\t", 3); len(stat) == 3 {
+			added, err := strconv.Atoi(stat[0])
+			removed, err2 := strconv.Atoi(stat[1])
+			if j, ok := at[stat[2]]; ok && err == nil && err2 == nil { // neither is a number for a binary file
+				all.List[j].Lines = &tool.LineCount{Added: added, Removed: removed}
+			}
+		}
+	}
+	return all, err
 }
 
 // Apply applies a patch to the files.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 // repository makes one with two files, and returns its path.
@@ -69,6 +71,11 @@ func TestSnapshot(t *testing.T) {
 		patch, err := w.Patch(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+		changes, err := w.Changes(t.Context())
+		if text := changes.Summary(""); err != nil || !strings.Contains(text, "c.bin (new)") || !strings.Contains(text, "new file (new)") ||
+			source != "" && (!strings.Contains(text, "b.bin (deleted)") || *changes.List[0].Lines != tool.LineCount{Added: 1, Removed: 1}) {
+			t.Errorf("%v %q", err, text)
 		}
 		other, err := d.Clone(t.Context(), source, "")
 		if err != nil {
