@@ -4,9 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 )
@@ -177,7 +175,7 @@ func fold(list []Change) (out []Change, changed bool) {
 		dir, ok := parent(c)
 		f := folder{dir, c.Discarded}
 		i, folds := at[f]
-		if own := (folder{unquoted(strings.TrimSuffix(c.Path, "/")), c.Discarded}); c.Files > 0 {
+		if own := (folder{humanize.UnquotePath(strings.TrimSuffix(c.Path, "/")), c.Discarded}); c.Files > 0 {
 			if j, known := at[own]; known { // it stands for files of a directory that is folded again
 				f, i, folds, ok = own, j, true, true
 			}
@@ -188,7 +186,7 @@ func fold(list []Change) (out []Change, changed bool) {
 		case i < 0:
 			at[f], changed = len(out), true
 			out = append(out, Change{
-				Path: quoted(f.dir + "/"), Kind: c.Kind, Files: max(1, c.Files), Discarded: c.Discarded,
+				Path: humanize.QuotePath(f.dir + "/"), Kind: c.Kind, Files: max(1, c.Files), Discarded: c.Discarded,
 			})
 		default:
 			out[i].Files += max(1, c.Files)
@@ -203,26 +201,8 @@ func fold(list []Change) (out []Change, changed bool) {
 
 // parent returns the directory of an entry, unless it is the root.
 func parent(c Change) (dir string, ok bool) {
-	dir = filepath.Dir(strings.TrimSuffix(unquoted(c.Path), "/"))
+	dir = filepath.Dir(strings.TrimSuffix(humanize.UnquotePath(c.Path), "/"))
 	return dir, dir != filepath.Dir(dir)
-}
-
-// unquoted returns a path that was quoted because it isn't valid UTF-8.
-func unquoted(path string) string {
-	if strings.HasPrefix(path, `"`) {
-		if raw, err := strconv.Unquote(path); err == nil {
-			return raw
-		}
-	}
-	return path
-}
-
-// quoted reverses unquoted.
-func quoted(path string) string {
-	if utf8.ValidString(path) {
-		return path
-	}
-	return strconv.QuoteToASCII(path)
 }
 
 // Count returns what happened in git and how many files changed: "1 commit: Fix the flag; 3 files changed, 1 new". "":
@@ -288,7 +268,7 @@ func shown(path, dir string) string {
 
 // relative returns a path below a directory relative to it.
 func relative(name, dir string) string {
-	name = unquoted(name)
+	name = humanize.UnquotePath(name)
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(name), filepath.ToSlash(filepath.Clean(dir))+"/"); ok &&
 		dir != "" {
 		return rest

@@ -76,24 +76,31 @@ func (f Effects) Discarded(kept []Change) []Change {
 	for _, c := range f.Changes {
 		at := filepath.Clean(c.Abs)
 		if slices.ContainsFunc(kept, func(k Change) bool {
-			path := unquoted(k.Path)
-			return path == at || strings.HasPrefix(path, at+string(filepath.Separator)) || unquoted(k.From) == at
+			path := humanize.UnquotePath(k.Path)
+			return path == at || strings.HasPrefix(path, at+string(filepath.Separator)) || humanize.UnquotePath(k.From) == at
 		}) {
 			continue
 		}
-		one := Change{Path: quoted(at), Kind: Modified, Discarded: true}
-		if strings.HasSuffix(c.Path, "/") && c.Files > 0 {
-			one.Path, one.Files = quoted(at+"/"), c.Files
-		}
-		switch c.Kind {
-		case EffectNew:
-			one.Kind = Created
-		case EffectDeleted:
-			one.Kind = Deleted
-		}
+		one := c.Change()
+		one.Discarded = true
 		out = append(out, one)
 	}
 	return out
+}
+
+// Change returns the effect as an entry of a list of changes, without lines.
+func (e Effect) Change() Change {
+	one := Change{Path: humanize.QuotePath(filepath.Clean(e.Abs)), Kind: Modified}
+	if strings.HasSuffix(e.Path, "/") && e.Files > 0 {
+		one.Path, one.Files = humanize.QuotePath(filepath.Clean(e.Abs)+"/"), e.Files
+	}
+	switch e.Kind {
+	case EffectNew:
+		one.Kind = Created
+	case EffectDeleted:
+		one.Kind = Deleted
+	}
+	return one
 }
 
 // maxListed is how many paths a line lists before it counts the rest.

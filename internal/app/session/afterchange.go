@@ -54,7 +54,7 @@ func (s *Session) programs(c tool.Changes) []programRun {
 		r := programRun{afterChange: a}
 		for _, p := range paths {
 			if !p.Gone && a.match(p.Rel) {
-				r.files = append(r.files, argument(actualPath(p.Path), s.Directory.Path))
+				r.files = append(r.files, argument(humanize.UnquotePath(p.Path), s.Directory.Path))
 			}
 		}
 		if !slices.Contains(a.Run, settings.Files) {

@@ -43,6 +43,9 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	}
 	s.give(ctx, found)
 	s.recorder.finished(q, o, found)
+	if s.Conversation == nil { // otherwise before the next turn
+		s.give(ctx, s.tracker.Ended(ctx, false))
+	}
 	return o
 }
 
@@ -58,8 +61,8 @@ func gitNotes(q tool.Request, c tool.Changes, logs gitlog.State) []string {
 	return logs.Since()
 }
 
-// followed runs the programs and hooks that follow a call, and returns what they changed. If the call changed files, so may
-// they: that belongs to the call. texts are those of hooks before it.
+// followed runs the programs and hooks that follow a call, and returns what they changed. If the call changed files, so
+// may they: that belongs to the call. texts are those of hooks before it.
 func (s *Session) followed(ctx context.Context, q tool.Request, o tool.Outcome, found undo.Found,
 	texts []string) (_ tool.Outcome, more undo.Found) {
 	follow := func(run func()) undo.Found {
@@ -124,8 +127,8 @@ func (s *Session) changed(c tool.Changes, begin, who string) string {
 		". Don't change them again. Tell the user, who can restore them with adze undo."
 }
 
-// give records the changes of background commands. For those that have ended, effect hooks run, and the model reads what
-// changed.
+// give records the changes of background commands. For those that have ended, effect hooks run, and the model reads
+// what changed.
 func (s *Session) give(ctx context.Context, f undo.Found) {
 	s.recorder.give(f)
 	for call, all := range s.jobs.ended(f.Jobs) {

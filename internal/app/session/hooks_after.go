@@ -3,10 +3,10 @@ package session
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/hook"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
@@ -74,7 +74,7 @@ func (h *hooks) unrun(ctx context.Context, c tool.Call, d tool.Declaration, o to
 func (s *Session) changedPaths(c tool.Changes) []hook.ChangedPath {
 	var out []hook.ChangedPath
 	add := func(path string, gone bool) {
-		rel := names.Short(actualPath(path), s.Tools.Roots()...)
+		rel := names.Short(humanize.UnquotePath(path), s.Tools.Roots()...)
 		if strings.HasSuffix(path, "/") && !strings.HasSuffix(rel, "/") { // it stands for many files
 			rel, gone = rel+"/", true
 		}
@@ -92,14 +92,6 @@ func (s *Session) changedPaths(c tool.Changes) []hook.ChangedPath {
 	return out
 }
 
-// actualPath returns the path of a change, which is quoted if it isn't valid UTF-8.
-func actualPath(path string) string {
-	if name, err := strconv.Unquote(path); err == nil {
-		return name
-	}
-	return path
-}
-
 // maxDiff bounds the diff of proposed changes for hooks.
 const maxDiff = 100 << 10
 
@@ -113,10 +105,7 @@ func (h *hooks) proposed(ctx context.Context, r tool.Request) tool.Decision {
 	var changes tool.Changes
 	diff := ""
 	for _, c := range f.Changes {
-		one := tool.Change{Path: c.Abs, Kind: effectKind(c.Kind)}
-		if strings.HasSuffix(c.Path, "/") {
-			one.Path, one.Files = c.Abs+"/", c.Files
-		}
+		one := c.Change()
 		if c.Counted {
 			one.Lines = &tool.LineCount{Added: c.Added, Removed: c.Removed}
 		}
@@ -139,16 +128,6 @@ func (h *hooks) proposed(ctx context.Context, r tool.Request) tool.Decision {
 		}
 	}
 	return tool.Decision{Verdict: tool.Allow}
-}
-
-func effectKind(k tool.EffectKind) tool.ChangeKind {
-	switch k {
-	case tool.EffectNew:
-		return tool.Created
-	case tool.EffectDeleted:
-		return tool.Deleted
-	}
-	return tool.Modified
 }
 
 // after runs the hooks that follow a call, and returns what they report to the model.

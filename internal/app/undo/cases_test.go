@@ -217,7 +217,7 @@ func TestTooManyEntries(t *testing.T) {
 	}
 }
 
-// Files that vanish while they are compared are neither an error nor in the list.
+// Files that vanish while they are compared are neither an error nor lost. They used to be files that can't be read.
 func TestVanishingFiles(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")
@@ -237,9 +237,10 @@ func TestVanishingFiles(t *testing.T) {
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	for range 200 {
+	for range 100 {
 		if found := p.call(func() {}); len(found.Lost) > 0 {
-			t.Fatalf("%v", found.Lost)
+			t.Errorf("%v", found.Lost)
+			break
 		}
 	}
 	close(done)

@@ -84,7 +84,7 @@ type lister struct {
 }
 
 func (l *lister) change(c Change) tool.Change {
-	out := tool.Change{Path: plain(c.Path), Kind: tool.Modified, Before: c.Before.Is, After: c.After.Is}
+	out := tool.Change{Path: humanize.QuotePath(c.Path), Kind: tool.Modified, Before: c.Before.Is, After: c.After.Is}
 	switch was, is := c.Before, c.After; {
 	case was.isLink() || is.isLink():
 		out.Kind = tool.LinkChanged
@@ -124,7 +124,7 @@ func (l *lister) rename(from, c Change) tool.Change {
 	l.hide = l.hide || l.isSecret(from.Path)
 	out := l.change(Change{Path: c.Path, Before: from.Before, After: c.After})
 	l.hide = false
-	out.Kind, out.From = tool.Renamed, plain(from.Path)
+	out.Kind, out.From = tool.Renamed, humanize.QuotePath(from.Path)
 	return out
 }
 
@@ -170,9 +170,9 @@ func (l *lister) lost(f Found, out *tool.Changes) {
 		case ok && (regular || gone(err)):
 			out.List = append(out.List, l.change(c))
 		case regular:
-			out.List = append(out.List, tool.Change{Path: plain(one.Path), Kind: tool.Modified, Size: info.Size()})
+			out.List = append(out.List, tool.Change{Path: humanize.QuotePath(one.Path), Kind: tool.Modified, Size: info.Size()})
 		case gone(err):
-			out.List = append(out.List, tool.Change{Path: plain(one.Path), Kind: tool.Deleted})
+			out.List = append(out.List, tool.Change{Path: humanize.QuotePath(one.Path), Kind: tool.Deleted})
 		default:
 			if n++; n == 1 {
 				out.Incomplete = tool.Visible(one.Path) + ": " + one.Why

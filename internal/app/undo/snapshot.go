@@ -98,11 +98,6 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 		if last, ok := s.paths[n.Path]; ok {
 			old = *last
 		}
-		if first && k.text == whyUnread {
-			if _, err := os.Lstat(n.Path); gone(err) {
-				continue
-			}
-		}
 		k.onlyMode(old)
 		k.round, k.racy = s.round, k.racy || max(n.Stat.Changed, n.Stat.Modified) > began
 		s.paths[n.Path] = k
@@ -357,9 +352,12 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 		return k, nil
 	case n.Stat.Mode&fs.ModeSymlink != 0:
 		target, err := os.Readlink(n.Path)
-		if err != nil {
+		switch {
+		case gone(err):
+			return known{racy: true}, nil
+		case err != nil:
 			k.racy, k.text = true, err.Error()
-		} else {
+		default:
 			k.kind, k.text = isLink, target
 		}
 		return k, nil
@@ -383,6 +381,9 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 	switch {
 	case isStore(err):
 		return k, err
+	case gone(err): // since it was listed
+		s.saved.Add(-n.Stat.Size)
+		return known{racy: true}, nil
 	case err != nil:
 		k.text, k.racy = whyUnread, true
 		return k, nil
@@ -421,6 +422,10 @@ func (s *snapshot) readLarge(n search.Node, k *known) {
 		}
 	}
 	f, err := nofollow.Open(n.Path)
+	if gone(err) {
+		*k = known{racy: true}
+		return
+	}
 	if err != nil {
 		k.text, k.racy = whyUnread, true
 		return

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/search"
@@ -64,34 +62,17 @@ type Change struct {
 type Lost struct{ Path, Why string }
 
 // linkTo returns a link's state. A target that isn't valid UTF-8 is quoted.
-func linkTo(target string) State { return State{Is: linkPrefix + plain(target)} }
+func linkTo(target string) State { return State{Is: linkPrefix + humanize.QuotePath(target)} }
 
 // target returns the target of a link.
-func (s State) target() string { return unplain(strings.TrimPrefix(s.Is, linkPrefix)) }
-
-// plain returns a path as text: quoted if it isn't valid UTF-8.
-func plain(path string) string {
-	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
-		return path
-	}
-	return strconv.QuoteToASCII(path)
-}
-
-func unplain(text string) string {
-	if strings.HasPrefix(text, `"`) {
-		if path, err := strconv.Unquote(text); err == nil {
-			return path
-		}
-	}
-	return text
-}
+func (s State) target() string { return humanize.UnquotePath(strings.TrimPrefix(s.Is, linkPrefix)) }
 
 // Journaled returns changes for the journal.
 func Journaled(changes []Change) []journal.Change {
 	var out []journal.Change
 	for _, c := range changes {
 		out = append(out, journal.Change{
-			Path: plain(c.Path), Before: c.Before.Is, After: c.After.Is, Mode: bits(c.Before.Mode),
+			Path: humanize.QuotePath(c.Path), Before: c.Before.Is, After: c.After.Is, Mode: bits(c.Before.Mode),
 			ModeAfter: bits(c.After.Mode),
 		})
 	}
@@ -103,7 +84,7 @@ func FromJournal(changes []journal.Change) []Change {
 	var out []Change
 	for _, c := range changes {
 		out = append(out, Change{
-			Path: unplain(c.Path), Before: State{c.Before, mode(c.Mode)}, After: State{c.After, mode(c.ModeAfter)},
+			Path: humanize.UnquotePath(c.Path), Before: State{c.Before, mode(c.Mode)}, After: State{c.After, mode(c.ModeAfter)},
 		})
 	}
 	return out
@@ -113,7 +94,7 @@ func FromJournal(changes []journal.Change) []Change {
 func JournaledLost(lost []Lost) []journal.Unsaved {
 	var out []journal.Unsaved
 	for _, l := range lost {
-		out = append(out, journal.Unsaved{Path: plain(l.Path), Why: l.Why})
+		out = append(out, journal.Unsaved{Path: humanize.QuotePath(l.Path), Why: l.Why})
 	}
 	return out
 }
@@ -121,7 +102,7 @@ func JournaledLost(lost []Lost) []journal.Unsaved {
 func lostFromJournal(lost []journal.Unsaved) []Lost {
 	var out []Lost
 	for _, l := range lost {
-		out = append(out, Lost{unplain(l.Path), l.Why})
+		out = append(out, Lost{humanize.UnquotePath(l.Path), l.Why})
 	}
 	return out
 }
