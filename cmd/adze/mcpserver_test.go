@@ -12,7 +12,7 @@ import (
 )
 
 // mcpServer is a server for stories, on the official SDK: mcpserver [MARK]. It says on stderr that it runs, and writes
-// the file MARK, so that a story sees whether it was started. With MANY in its environment it has 240 more tools. A file
+// the file MARK, so that a story sees whether it was started. With MANY in its environment it has 240 more tools, with WRITES one that writes a file. A file
 // echo.txt where it runs is how it describes echo; its tool change does so in the middle of a session.
 func mcpServer() {
 	fmt.Fprintln(os.Stderr, "the server for stories is here")
@@ -46,6 +46,15 @@ func mcpServer() {
 		})
 	if os.Getenv("MANY") != "" {
 		addMany(server)
+	}
+	if os.Getenv("WRITES") != "" {
+		type file struct {
+			Path string `json:"path"`
+		}
+		mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a file."},
+			func(_ context.Context, _ *mcp.CallToolRequest, in file) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{}, nil, os.WriteFile(in.Path, []byte("two\n"), 0o600)
+			})
 	}
 	server.AddPrompt(&mcp.Prompt{Name: "review", Description: "Looks at something.", Arguments: []*mcp.PromptArgument{{Name: "what", Required: true}, {Name: "how"}}},
 		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
