@@ -76,8 +76,8 @@ func (f Effects) Discarded(kept []Change) []Change {
 	for _, c := range f.Changes {
 		at := filepath.Clean(c.Abs)
 		if slices.ContainsFunc(kept, func(k Change) bool {
-			path := humanize.UnquotePath(k.Path)
-			return path == at || strings.HasPrefix(path, at+string(filepath.Separator)) || humanize.UnquotePath(k.From) == at
+			path, from := humanize.UnquotePath(k.Path), humanize.UnquotePath(k.From)
+			return path == at || strings.HasPrefix(path, at+string(filepath.Separator)) || from == at
 		}) {
 			continue
 		}

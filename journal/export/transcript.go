@@ -324,7 +324,7 @@ func (c *call) changes() (out tool.Changes) {
 	for _, one := range c.finished.Changes {
 		kind := tool.Modified
 		switch {
-		case one.Before == "dir" || one.After == "dir" || seen[one.Path]: // a background command changes a path repeatedly
+		case one.Before == "dir" || one.After == "dir" || seen[one.Path]: // by a background command, repeatedly
 			continue
 		case one.Before == "":
 			kind = tool.Created

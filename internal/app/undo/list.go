@@ -170,7 +170,9 @@ func (l *lister) lost(f Found, out *tool.Changes) {
 		case ok && (regular || gone(err)):
 			out.List = append(out.List, l.change(c))
 		case regular:
-			out.List = append(out.List, tool.Change{Path: humanize.QuotePath(one.Path), Kind: tool.Modified, Size: info.Size()})
+			out.List = append(out.List, tool.Change{
+				Path: humanize.QuotePath(one.Path), Kind: tool.Modified, Size: info.Size(),
+			})
 		case gone(err):
 			out.List = append(out.List, tool.Change{Path: humanize.QuotePath(one.Path), Kind: tool.Deleted})
 		default:

@@ -84,7 +84,8 @@ func FromJournal(changes []journal.Change) []Change {
 	var out []Change
 	for _, c := range changes {
 		out = append(out, Change{
-			Path: humanize.UnquotePath(c.Path), Before: State{c.Before, mode(c.Mode)}, After: State{c.After, mode(c.ModeAfter)},
+			Path: humanize.UnquotePath(c.Path), Before: State{c.Before, mode(c.Mode)},
+			After: State{c.After, mode(c.ModeAfter)},
 		})
 	}
 	return out
