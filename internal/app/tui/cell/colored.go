@@ -24,7 +24,8 @@ func Colored(s string) Line {
 			if s = s[end+1:]; !colors || strings.Trim(args, "0123456789;:") != "" || len(args) > maxCodes {
 				continue
 			}
-			if codes += ";" + args; args == "" || args == "0" || len(codes) > maxCodes {
+			codes = strings.TrimPrefix(codes+";"+args, ";")
+			if args == "" || args == "0" || len(codes) > maxCodes {
 				codes = strings.TrimLeft(args, "0")
 			}
 		case s != "" && strings.ContainsRune("]PX^_", rune(s[0])): // until a BEL or ESC \
