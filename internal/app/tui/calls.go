@@ -48,7 +48,8 @@ type call struct {
 	left      []cell.Line   // what of it was not approved
 }
 
-// step shows a step of a call.
+// step shows a step of a call. Nothing follows tool.Withdrawn: the context of the question ends, and the event may come
+// after the next question about the call.
 func (s *Screen) step(e tool.Event) {
 	c := s.calls.find(e.Request)
 	switch e.Stage {
@@ -67,8 +68,6 @@ func (s *Screen) step(e tool.Event) {
 		case agent.TaskDisplay:
 			c.task, c.made = visible(d.Path), d.Summary.Calls
 		}
-	case tool.Withdrawn:
-		s.withdraw(e.Request.Call)
 	case tool.Done:
 		c.outcome = e.Outcome
 		if d, ok := e.Outcome.Result.Display.(agent.TaskDisplay); ok {

@@ -135,3 +135,15 @@ func TestWithdrawnBefore(t *testing.T) {
 		t.Errorf("the user reads %s, focused %v", got, l.focused)
 	}
 }
+
+// The event that a question was withdrawn may come after the next question about the same call: that one was lost, and
+// the call waited forever.
+func TestWithdrawnLate(t *testing.T) {
+	t.Parallel()
+	s := New(Options{})
+	s.questions.open = []*question{questionOf("1")}
+	s.step(tool.Event{Stage: tool.Withdrawn, Request: s.questions.open[0].Request})
+	if len(s.questions.open) != 1 {
+		t.Error("the question was dropped")
+	}
+}
