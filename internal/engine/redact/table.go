@@ -18,10 +18,14 @@ type Table struct {
 	values map[string]string // secrets by placeholder
 	kinds  map[string]bool   // that aren't masked
 	plain  map[string]bool   // texts that aren't masked
+	bytes  int               // of all secrets
 }
 
-// maxNames is the maximum number of placeholders. Further secrets become [Masked].
-const maxNames = 20_000
+// The maximum number of placeholders, and bytes of their secrets. Further secrets become [Masked].
+const (
+	maxNames = 20_000
+	maxBytes = 8 << 20
+)
 
 // NewTable returns a table without secrets. The kinds aren't masked.
 func NewTable(except []string) *Table {
@@ -46,9 +50,10 @@ func (t *Table) name(kind, secret string) string {
 	switch {
 	case ok:
 		return name
-	case len(t.names) == maxNames:
+	case len(t.names) == maxNames || t.bytes+len(secret) > maxBytes:
 		return Masked
 	}
+	t.bytes += len(secret)
 	name = fmt.Sprintf("%s%s:%s-%d]", opening, kind, t.mark, len(t.names)+1)
 	t.names[secret], t.values[name] = name, secret
 	return name
