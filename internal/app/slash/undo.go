@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -291,9 +290,17 @@ func done(u *record.Undo, dir string, left []undo.Left) string {
 
 // restored returns how many files an undo restored, if these were skipped.
 func restored(u *record.Undo, left []undo.Left) int {
-	return len(slices.DeleteFunc(slices.Clone(files(u.Todo())), func(s undo.Step) bool {
-		return slices.ContainsFunc(left, func(l undo.Left) bool { return l.Path == s.Path })
-	}))
+	skipped := map[string]bool{}
+	for _, l := range left {
+		skipped[l.Path] = true
+	}
+	n := 0
+	for _, step := range files(u.Todo()) {
+		if !skipped[step.Path] {
+			n++
+		}
+	}
+	return n
 }
 
 // leftLines lists skipped paths, each after a newline.
