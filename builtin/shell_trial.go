@@ -21,7 +21,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
-	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -558,37 +557,6 @@ func (r *triedCall) missed() []string {
 		out = append(out, "no network: "+humanize.List(r.outcome.Network, most))
 	}
 	return append(out, r.stopped(r.outcome)...)
-}
-
-// stopped returns the limit that stopped a tried command, and the files that it couldn't read, for users.
-func (c *shellCall) stopped(o proc.Outcome) (out []string) {
-	const most = 5
-	if o.Limit != "" {
-		out = append(out, "stopped: "+o.Limit)
-	}
-	if len(o.Hidden) > 0 {
-		var hidden []string
-		for _, path := range o.Hidden {
-			hidden = append(hidden, names.Short(path, c.shell.files.ws.Project()))
-		}
-		out = append(out, "not readable: "+humanize.List(hidden, most))
-	}
-	return out
-}
-
-// withheldNote returns a line with the variables that a failed command didn't get, first those that its text or output
-// mentions.
-func withheldNote(withheld []string, text string) []string {
-	if len(withheld) == 0 {
-		return nil
-	}
-	const most = 10
-	names := slices.Clone(withheld)
-	sorted.By(names, func(a, b string) int {
-		return cmp.Compare(strings.Count(text, b), strings.Count(text, a))
-	})
-	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, most)) +
-		". The setting tools.env passes those that aren't credentials."}
 }
 
 // ending describes how the command ended, for a prompt.
