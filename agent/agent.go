@@ -241,8 +241,8 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if most := a.o.Limits.Turns; most > 0 && out.Turns >= most {
-			return fmt.Errorf("stopped after %d turns: %w", most, ErrTurnLimit)
+		if limit := a.o.Limits.Turns; limit > 0 && out.Turns >= limit {
+			return fmt.Errorf("stopped after %d turns: %w", limit, ErrTurnLimit)
 		}
 		if err := a.o.Budget.turn(); err != nil {
 			return err

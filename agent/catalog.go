@@ -87,10 +87,10 @@ func (s *Catalog) leave(path string) {
 }
 
 // Limit changes Most, such as for a model with another context window. Deferred and declared tools stay as they are.
-func (s *Catalog) Limit(most int) {
+func (s *Catalog) Limit(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Most = most
+	s.Most = limit
 }
 
 // Tools returns an agent's external tools, deferred or not, sorted by name. by is the path of the agent, as in
@@ -279,9 +279,9 @@ func listHeld(finder string, held []tool.Declaration) string {
 }
 
 // fitting returns how many names fit into most characters, at least one.
-func fitting(names []string, most int) int {
+func fitting(names []string, limit int) int {
 	for i, name := range names {
-		if most -= len(name) + 2; most < 0 && i > 0 {
+		if limit -= len(name) + 2; limit < 0 && i > 0 {
 			return i
 		}
 	}

@@ -93,7 +93,7 @@ func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	total := a.meter.total()
 	a.mu.Unlock()
 	w := a.window()
-	if most := w.most(); most == 0 || total < most {
+	if limit := w.limit(); limit == 0 || total < limit {
 		return nil
 	}
 	a.room.judge(a.room.after) // if the server doesn't count
@@ -128,12 +128,12 @@ func (a *Agent) full(w Window) error {
 func (a *Agent) fits() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	most := a.o.Limits.Request
-	if most <= 0 || a.meter.counted == 0 && a.turns == 1 || a.meter.total() <= most {
+	limit := a.o.Limits.Request
+	if limit <= 0 || a.meter.counted == 0 && a.turns == 1 || a.meter.total() <= limit {
 		return nil
 	}
 	return fmt.Errorf("the next request has about %s of %s tokens (model.sessionTokenLimit): %w",
-		humanize.Number(a.meter.total()), humanize.Number(most), ErrTokenLimit)
+		humanize.Number(a.meter.total()), humanize.Number(limit), ErrTokenLimit)
 }
 
 // shorten compacts the conversation after the server rejected it as too long. It returns the error to stop with; nil:
@@ -236,13 +236,13 @@ func (a *Agent) measured() room {
 
 // enough reports whether a shorter history leaves room for a while.
 func (a *Agent) enough(history []model.Message, w Window) bool {
-	most := w.most()
-	if most == 0 {
-		most = w.Tokens
+	limit := w.limit()
+	if limit == 0 {
+		limit = w.Tokens
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.meter.scaled(a.meter.fixed+estimateAll(history))*10 <= most*7
+	return a.meter.scaled(a.meter.fixed+estimateAll(history))*10 <= limit*7
 }
 
 // replace sets the history. Its last turns moved towards the start by that many messages.

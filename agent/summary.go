@@ -90,10 +90,10 @@ func (a *Agent) withoutBulk(history []model.Message, last, window int) ([]model.
 		for _, m := range out[last:] {
 			responses += len(m.Calls())
 		}
-		most := window / 2 * bytesOfTokens / max(responses, 1)
+		limit := window / 2 * bytesOfTokens / max(responses, 1)
 		for i, m := range out[last:] {
 			out[last+i] = a.eachResponse(m, &n,
-				func(r model.Response) (model.Response, bool) { return a.truncated(r, most) })
+				func(r model.Response) (model.Response, bool) { return a.truncated(r, limit) })
 		}
 	}
 	return out, n
@@ -141,9 +141,9 @@ func (a *Agent) asPath(r model.Response) (model.Response, bool) {
 }
 
 // truncated returns a result with the start and the end of its text, and the path of a file that has it.
-func (a *Agent) truncated(r model.Response, most int) (model.Response, bool) {
+func (a *Agent) truncated(r model.Response, limit int) (model.Response, bool) {
 	text := r.Text()
-	if len(text) <= max(most, bulky) || hasMedia(r.Content) {
+	if len(text) <= max(limit, bulky) || hasMedia(r.Content) {
 		return r, false
 	}
 	path, ok := a.keep(r, text)
@@ -153,7 +153,7 @@ func (a *Agent) truncated(r model.Response, most int) (model.Response, bool) {
 	header := fmt.Sprintf("Output truncated to fit into the context window (%s characters). Full output: %s. Showing "+
 		"the start and the end:\n\n",
 		humanize.Number(utf8.RuneCountInString(text)), path)
-	r.Content = []tool.Part{tool.Text(header + tool.Cut(text, max(most, bulky)-len(header)))}
+	r.Content = []tool.Part{tool.Text(header + tool.Cut(text, max(limit, bulky)-len(header)))}
 	return r, true
 }
 
@@ -305,7 +305,7 @@ func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, w
 }
 
 // kept returns what stays of a prompt: its text up to a length, and its first images.
-func kept(prompt []model.Part, most int) (string, []model.Part) {
+func kept(prompt []model.Part, limit int) (string, []model.Part) {
 	const images = 3
 	var text []string
 	var media []model.Part
@@ -319,7 +319,7 @@ func kept(prompt []model.Part, most int) (string, []model.Part) {
 			}
 		}
 	}
-	return tool.Cut(strings.Join(text, "\n"), most), media
+	return tool.Cut(strings.Join(text, "\n"), limit), media
 }
 
 func samePrompt(a, b []model.Part) bool {

@@ -19,7 +19,7 @@ type Window struct {
 }
 
 // most returns how many tokens a request can have without a compaction; 0: any number.
-func (w Window) most() int {
+func (w Window) limit() int {
 	if w.Threshold <= 0 || w.Threshold >= 1 {
 		return 0
 	}
@@ -44,8 +44,8 @@ type meter struct {
 
 // A server's count is not believed if it differs more from the estimate. Some count only what isn't cached.
 const (
-	leastScale = 0.4
-	mostScale  = 3
+	minScale = 0.4
+	maxScale = 3
 )
 
 // check restarts the count for another model, which counts tokens differently, and for a history that was replaced.
@@ -67,7 +67,7 @@ func (m *meter) add(msg model.Message) {
 // total returns how many tokens the next request has.
 func (m *meter) total() int {
 	if m.counted > 0 {
-		return max(m.counted+m.scaled(m.messages-m.at), int(leastScale*float64(m.fixed+m.messages)))
+		return max(m.counted+m.scaled(m.messages-m.at), int(minScale*float64(m.fixed+m.messages)))
 	}
 	return m.scaled(m.fixed + m.messages)
 }
@@ -91,7 +91,7 @@ func (m *meter) count(u model.Usage, request int) {
 	}
 	m.counted, m.input, m.at = u.Total(), u.Input, m.messages
 	if estimate := m.fixed + request; estimate > 0 {
-		m.scale = min(max(float64(u.Input)/float64(estimate), leastScale), mostScale)
+		m.scale = min(max(float64(u.Input)/float64(estimate), minScale), maxScale)
 	}
 }
 

@@ -83,10 +83,10 @@ func more(n int) string {
 // checkQuestions checks what the schema can't express.
 func checkQuestions(questions []askedQuestion) error {
 	var bad []tool.Violation
-	within := func(at, text string, least, most int) {
-		if n := len([]rune(strings.TrimSpace(text))); n < least || n > most {
+	within := func(at, text string, least, limit int) {
+		if n := len([]rune(strings.TrimSpace(text))); n < least || n > limit {
 			bad = append(bad, tool.Violation{Param: at, Reason: fmt.Sprintf("must have %d to %d characters, got %d",
-				least, most, n)})
+				least, limit, n)})
 		}
 	}
 	for i, q := range questions {

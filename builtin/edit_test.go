@@ -93,8 +93,8 @@ func TestEditOfALargeFile(t *testing.T) {
 			if plainadze.RaceEnabled { // the compiler makes one copy more
 				copies++
 			}
-			if got, most := float64(after.TotalAlloc-before.TotalAlloc), (copies+0.3)*size; got > most {
-				t.Errorf("allocated %.1f MB for a file of %.1f MB, want at most %.1f", got/1e6, size/1e6, most/1e6)
+			if got, limit := float64(after.TotalAlloc-before.TotalAlloc), (copies+0.3)*size; got > limit {
+				t.Errorf("allocated %.1f MB for a file of %.1f MB, want at most %.1f", got/1e6, size/1e6, limit/1e6)
 			}
 		})
 	}

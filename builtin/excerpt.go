@@ -171,13 +171,13 @@ func (x *excerpt) fit(part string, w window) {
 	}
 }
 
-func cutLine(line string, most int) (string, bool) {
-	if len(line) <= most {
+func cutLine(line string, limit int) (string, bool) {
+	if len(line) <= limit {
 		return line, false
 	}
 	n := 0
 	for i := range line {
-		if n == most {
+		if n == limit {
 			return line[:i], true
 		}
 		n++

@@ -177,11 +177,11 @@ func fairShares(sizes []int64, budget int) []int {
 }
 
 // skippedText lists the skipped files with the reasons, in a bounded number of lines.
-func (g *gathered) skippedText(most int) string {
+func (g *gathered) skippedText(limit int) string {
 	s := ""
 	for i, sk := range g.skipped {
-		if i == most {
-			s += fmt.Sprintf("- and %d more\n", len(g.skipped)-most)
+		if i == limit {
+			s += fmt.Sprintf("- and %d more\n", len(g.skipped)-limit)
 			break
 		}
 		s += "- " + sk.String() + "\n"

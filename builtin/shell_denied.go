@@ -64,8 +64,8 @@ func (d *denials) add(s *sandbox.Spec) {
 	s.Covers = append(s.Covers, covers...)
 }
 
-// mostAppeared is how many paths a note names.
-const mostAppeared = 5
+// maxAppeared is how many paths a note names.
+const maxAppeared = 5
 
 // after returns a sentence about files that a command created although deny rules apply to them: what doesn't exist
 // can't be protected by a mount.
@@ -78,7 +78,7 @@ func (d *denials) after(s *sandbox.Spec) string {
 	if len(paths) == 0 {
 		return ""
 	}
-	list := tool.Visible(humanize.List(paths, mostAppeared))
+	list := tool.Visible(humanize.List(paths, maxAppeared))
 	return "The command created files that deny rules on editing apply to: " + list +
 		". Remove them, and tell the user about them."
 }

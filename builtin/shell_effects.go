@@ -214,7 +214,7 @@ func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
 
 // specials returns a line for the model about changes that only the user can approve, or "".
 func (r *triedCall) specials() string {
-	const most = 3
+	const limit = 3
 	var out []string
 	for _, s := range r.found.Special {
 		out = append(out, r.short(s.Path)+" "+special(s.What))
@@ -222,7 +222,7 @@ func (r *triedCall) specials() string {
 	if len(out) == 0 {
 		return ""
 	}
-	return "Requires the user's approval: " + tool.Visible(humanize.List(out, most)) + "."
+	return "Requires the user's approval: " + tool.Visible(humanize.List(out, limit)) + "."
 }
 
 // special describes what is special about a path.

@@ -301,13 +301,13 @@ func (o *openingOf) between(move [2]string, known []string) (out []string) {
 
 // list formats paths for a prompt.
 func (o *openingOf) list(paths []string) string {
-	const most = 6
+	const limit = 6
 	var shown []string
 	for _, p := range paths {
 		shown = append(shown, names.Short(p, o.roots...))
 	}
-	if n := len(shown) - most; n > 0 {
-		shown = append(shown[:most], fmt.Sprintf("%d more", n))
+	if n := len(shown) - limit; n > 0 {
+		shown = append(shown[:limit], fmt.Sprintf("%d more", n))
 	}
 	if n := len(shown); n > 1 {
 		return strings.Join(shown[:n-1], ", ") + " and " + shown[n-1]

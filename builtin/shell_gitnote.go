@@ -55,6 +55,6 @@ func (r *triedCall) gitNote(dir string) string {
 	if notes = append(notes, refs...); len(notes) == 0 && staged {
 		notes = []string{"index"}
 	}
-	const most = 4
-	return humanize.List(notes, most)
+	const limit = 4
+	return humanize.List(notes, limit)
 }

@@ -100,13 +100,13 @@ func lateAccess(late []string) []tool.Access {
 
 // lateNote describes the files that appeared.
 func lateNote(late []string, root string) string {
-	const most = 5
+	const limit = 5
 	var shown []string
 	for _, path := range late {
 		shown = append(shown, tool.Visible(names.Short(path, root)))
 	}
 	return "files that may be secret appeared while it ran, and its output may contain them: " + humanize.List(shown,
-		most)
+		limit)
 }
 
 // lateQuestion asks whether the output of a command may be sent.

@@ -287,9 +287,9 @@ func hiddenNote(o proc.Outcome, root string) string {
 	if n == 0 && !o.MoreHidden {
 		return ""
 	}
-	const most = 5
+	const limit = 5
 	var shown []string
-	for _, path := range o.Hidden[:min(n, most)] {
+	for _, path := range o.Hidden[:min(n, limit)] {
 		shown = append(shown, tool.Visible(names.Short(path, root)))
 	}
 	list := strings.Join(shown, ", ")
@@ -299,7 +299,7 @@ func hiddenNote(o proc.Outcome, root string) string {
 	switch {
 	case n == 0:
 		return "Some files were hidden because they may be secret; they looked empty."
-	case o.MoreHidden || n > most:
+	case o.MoreHidden || n > limit:
 		return fmt.Sprintf("%d or more files were hidden because they may be secret; they looked empty: %s, …", n, list)
 	case n == 1:
 		return "1 file was hidden because it may be secret; it looked empty: " + list

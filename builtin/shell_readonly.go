@@ -140,9 +140,9 @@ func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tri
 
 // missed returns what the command wanted and didn't get, for users.
 func (r *observedCall) missed() (out []string) {
-	const most = 5
+	const limit = 5
 	if o := r.outcome; len(o.Blocked) > 0 {
-		out = append(out, "denied: "+humanize.List(o.Blocked, most))
+		out = append(out, "denied: "+humanize.List(o.Blocked, limit))
 	}
 	return append(out, r.stopped(r.outcome)...)
 }
@@ -189,16 +189,16 @@ func (r *observedCall) obstacle() string {
 
 // paths returns refused paths for users.
 func (r *observedCall) paths(all []string) string {
-	const most, longest = 3, 200
+	const limit, longest = 3, 200
 	var shown []string
-	for _, path := range all[:min(len(all), most)] {
+	for _, path := range all[:min(len(all), limit)] {
 		name := []rune(names.Short(path, r.shell.files.ws.Project()))
 		if len(name) > longest {
 			name = append([]rune("…"), name[len(name)-longest:]...)
 		}
 		shown = append(shown, tool.Visible(string(name)))
 	}
-	if len(all) > most {
+	if len(all) > limit {
 		shown = append(shown, "…")
 	}
 	return strings.Join(shown, ", ")

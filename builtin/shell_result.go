@@ -161,7 +161,7 @@ func orEmpty(s string) string {
 
 // stopped returns the limit that stopped a tried command, and the files that it couldn't read, for users.
 func (c *shellCall) stopped(o proc.Outcome) (out []string) {
-	const most = 5
+	const limit = 5
 	if o.Limit != "" {
 		out = append(out, "stopped: "+o.Limit)
 	}
@@ -170,7 +170,7 @@ func (c *shellCall) stopped(o proc.Outcome) (out []string) {
 		for _, path := range o.Hidden {
 			hidden = append(hidden, names.Short(path, c.shell.files.ws.Project()))
 		}
-		out = append(out, "not readable: "+humanize.List(hidden, most))
+		out = append(out, "not readable: "+humanize.List(hidden, limit))
 	}
 	return out
 }
@@ -181,11 +181,11 @@ func withheldNote(withheld []string, text string) []string {
 	if len(withheld) == 0 {
 		return nil
 	}
-	const most = 10
+	const limit = 10
 	names := slices.Clone(withheld)
 	sorted.By(names, func(a, b string) int {
 		return cmp.Compare(strings.Count(text, b), strings.Count(text, a))
 	})
-	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, most)) +
+	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, limit)) +
 		". The setting tools.env passes those that aren't credentials."}
 }

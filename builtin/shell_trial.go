@@ -551,10 +551,10 @@ func (r *triedCall) with(line string) tool.Result {
 
 // missed returns what the command wanted and didn't get, for users.
 func (r *triedCall) missed() []string {
-	const most = 5
+	const limit = 5
 	var out []string
 	if len(r.outcome.Network) > 0 {
-		out = append(out, "no network: "+humanize.List(r.outcome.Network, most))
+		out = append(out, "no network: "+humanize.List(r.outcome.Network, limit))
 	}
 	return append(out, r.stopped(r.outcome)...)
 }

@@ -246,8 +246,8 @@ func (l TodoList) summary() string {
 	return fmt.Sprintf("%d of %s done", len(l)-len(l.Open()), humanize.Count(len(l), "step"))
 }
 
-// mostReminded is the maximum number of open steps in a reminder.
-const mostReminded = 5
+// maxReminded is the maximum number of open steps in a reminder.
+const maxReminded = 5
 
 // Reminder returns a short text for the model about the open steps.
 func (l TodoList) Reminder() string {
@@ -261,7 +261,7 @@ func (l TodoList) Reminder() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Open:", l.summary())
 	for i, t := range open {
-		if i == mostReminded {
+		if i == maxReminded {
 			fmt.Fprintf(&b, "\n… and %d more", len(open)-i)
 			break
 		}

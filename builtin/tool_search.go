@@ -29,7 +29,7 @@ const (
 
 // FindTools searches the deferred tools, best match first, and has those that it returns declared from the next turn
 // on. The call identifies the agent.
-type FindTools func(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration
+type FindTools func(ctx context.Context, c tool.Call, query string, limit int) []tool.Declaration
 
 // toolSearch finds tools. It is deferred itself, because it is useless while no other tool is deferred.
 func toolSearch(find FindTools) tool.Tool {
@@ -46,9 +46,9 @@ func toolSearch(find FindTools) tool.Tool {
 			case len(query) > maxFoundQuery:
 				return nil, tool.BadParam("query", "has %d characters; a few words are enough", len(query))
 			}
-			most := a.MaxResults
-			if most == 0 {
-				most = usualFound
+			limit := a.MaxResults
+			if limit == 0 {
+				limit = usualFound
 			}
 			return &tool.Invocation{
 				Description: "find tools for " + oneLine(query, 100),
@@ -59,7 +59,7 @@ func toolSearch(find FindTools) tool.Tool {
 					}
 					var found []tool.Declaration
 					if find != nil {
-						found = find(ctx, l.Call, query, most)
+						found = find(ctx, l.Call, query, limit)
 					}
 					return foundTools(query, found), nil
 				},

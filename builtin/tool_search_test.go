@@ -11,12 +11,12 @@ import (
 
 func TestToolSearch(t *testing.T) {
 	var asked []string
-	find := func(_ context.Context, c tool.Call, query string, most int) []tool.Declaration {
+	find := func(_ context.Context, c tool.Call, query string, limit int) []tool.Declaration {
 		asked = append(asked, query)
 		if !strings.Contains(query, "issue") {
 			return nil
 		}
-		return []tool.Declaration{{Name: "hub__create_issue", Description: "Creates\nan issue. " + strings.Repeat("x", 1000)}}[:min(most, 1)]
+		return []tool.Declaration{{Name: "hub__create_issue", Description: "Creates\nan issue. " + strings.Repeat("x", 1000)}}[:min(limit, 1)]
 	}
 	tooltest.Check(t, func(string) tool.Tool { return toolSearch(find) },
 		tooltest.Try{Args: `{"query":"create issue"}`}, tooltest.Try{Args: `{"query":""}`, Fails: true}, tooltest.Try{Args: `{"query":"x","max_results":0}`, Fails: true})

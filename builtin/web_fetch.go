@@ -216,16 +216,16 @@ func (f *fetcher) content(ctx context.Context, l *tool.Live, page *web.Page, a w
 // pageText returns the text of a page in the requested format.
 func pageText(ctx context.Context, page *web.Page, found document.Type, format web.Format) (content, error) {
 	asMarkdown := page.IsHTML() && format != web.HTML
-	most := maxPage
+	limit := maxPage
 	if asMarkdown {
-		most = markdown.MaxSource
+		limit = markdown.MaxSource
 	}
-	text, encoding := page.Text(most)
+	text, encoding := page.Text(limit)
 	c := content{kind: page.MIME()}
 	if encoding != "utf-8" {
 		c.kind += ", read as " + encoding
 	}
-	cut := page.Size > most
+	cut := page.Size > limit
 	switch {
 	case asMarkdown:
 		page.Body = nil // frees memory: the body is no longer needed

@@ -169,7 +169,7 @@ func lowerNode(v any) {
 // Rank returns the tools that match a query best, best first, for a tool search. "select:a,b" names tools. Otherwise
 // each word counts, more in a name than in a description, and +word must be in the name. A word of one or two letters
 // counts only as a whole word of a name.
-func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
+func Rank(query string, all []tool.Declaration, limit int) []tool.Declaration {
 	if names, ok := strings.CutPrefix(query, "select:"); ok {
 		var out []tool.Declaration
 		for name := range strings.SplitSeq(names, ",") {
@@ -177,7 +177,7 @@ func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 			i := slices.IndexFunc(all, func(d tool.Declaration) bool {
 				return strings.EqualFold(d.Name, name) || slices.Contains(d.Aliases, name)
 			})
-			if i >= 0 && len(out) < most {
+			if i >= 0 && len(out) < limit {
 				out = append(out, all[i])
 			}
 		}
@@ -204,7 +204,7 @@ func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 		return strings.Compare(a.Name, b.Name)
 	})
 	var out []tool.Declaration
-	for _, s := range found[:min(len(found), most)] {
+	for _, s := range found[:min(len(found), limit)] {
 		out = append(out, s.Declaration)
 	}
 	return out

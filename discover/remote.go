@@ -332,11 +332,11 @@ type words struct {
 	effort int // remaining budget for comparisons; when it is used up, everything is added
 }
 
-// mostEffort bounds the time for a hostile response with many small values and a long text: some tenths of a second.
-const mostEffort = 1 << 28
+// maxEffort bounds the time for a hostile response with many small values and a long text: some tenths of a second.
+const maxEffort = 1 << 28
 
 func heard(content []tool.Part) *words {
-	s := &words{blocks: map[string]bool{}, effort: mostEffort}
+	s := &words{blocks: map[string]bool{}, effort: maxEffort}
 	var all []string
 	for _, p := range content {
 		t, ok := p.(tool.Text)

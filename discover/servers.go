@@ -329,7 +329,7 @@ func (s *Servers) Close() {
 	}
 }
 
-func waitAtMost(wg *sync.WaitGroup, most time.Duration) {
+func waitAtMost(wg *sync.WaitGroup, limit time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		wg.Wait()
@@ -337,7 +337,7 @@ func waitAtMost(wg *sync.WaitGroup, most time.Duration) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(most):
+	case <-time.After(limit):
 	}
 }
 

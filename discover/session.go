@@ -345,8 +345,8 @@ func (s *session) close() {
 }
 
 // gone waits until the connection is closed, with a limit.
-func (s *session) gone(most time.Duration) {
-	late := time.NewTimer(most)
+func (s *session) gone(limit time.Duration) {
+	late := time.NewTimer(limit)
 	defer late.Stop()
 	select {
 	case <-s.dead:

@@ -207,15 +207,15 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // clip returns a text of at most this many bytes, without colors and other control characters.
-func clip(s string, most int) string {
-	s = printable(s[:min(len(s), 2*most+64)])
-	if len(s) <= most {
+func clip(s string, limit int) string {
+	s = printable(s[:min(len(s), 2*limit+64)])
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most] + "…"
+	return s[:limit] + "…"
 }
 
 // sequence matches an escape sequence of a terminal: colors, titles, links.

@@ -196,11 +196,11 @@ func describe(s *bash.Script) string {
 			continue
 		}
 		seen[name] = true
-		if len(names) < mostNamed {
+		if len(names) < maxNamed {
 			names = append(names, show(name))
 		}
 	}
-	if n := len(seen) - mostNamed; n > 0 {
+	if n := len(seen) - maxNamed; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
 	if len(names) == 0 {

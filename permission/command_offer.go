@@ -31,7 +31,7 @@ func (t *lineVerdict) offers() []string {
 		}
 		narrow = appendNew(narrow, rules[0]...)
 		wide = appendNew(wide, rules[len(rules)-1]...)
-		if len(narrow) > mostOffered {
+		if len(narrow) > maxOffered {
 			return nil
 		}
 	}
@@ -45,8 +45,8 @@ func (t *lineVerdict) offers() []string {
 	return out
 }
 
-// mostOffered is the maximum number of rules in an offer: users don't read more before they choose "always".
-const mostOffered = 32
+// maxOffered is the maximum number of rules in an offer: users don't read more before they choose "always".
+const maxOffered = 32
 
 func appendNew(list []string, more ...string) []string {
 	for _, m := range more {

@@ -163,8 +163,8 @@ func (e engine) offersFor(r tool.Request) []string {
 	return all
 }
 
-// mostNamed is the maximum number of accesses that a reason names before it counts the rest.
-const mostNamed = 3
+// maxNamed is the maximum number of accesses that a reason names before it counts the rest.
+const maxNamed = 3
 
 // cause returns what a verdict over these accesses is based on: rules first, then failures to judge, then the mode.
 func (e engine) cause(found []judged) tool.Cause {
@@ -209,8 +209,8 @@ func (e engine) reason(r tool.Request, d tool.Decision, found []judged) string {
 			parts = append(parts, what)
 		}
 	}
-	if n := len(parts) - mostNamed; n > 0 {
-		parts = append(parts[:mostNamed], fmt.Sprintf("%d more", n))
+	if n := len(parts) - maxNamed; n > 0 {
+		parts = append(parts[:maxNamed], fmt.Sprintf("%d more", n))
 	}
 	return strings.Join(parts, "; ")
 }

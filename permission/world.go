@@ -279,11 +279,11 @@ func (f *finding) split() bool {
 
 // brief shortens a command for a sentence: a long one to its beginning and end.
 func brief(command string) string {
-	const most = 400
-	if len(command) <= most {
+	const limit = 400
+	if len(command) <= limit {
 		return show(command)
 	}
-	head, tail := strings.ToValidUTF8(command[:most/2], ""), strings.ToValidUTF8(command[len(command)-most/2:], "")
+	head, tail := strings.ToValidUTF8(command[:limit/2], ""), strings.ToValidUTF8(command[len(command)-limit/2:], "")
 	return show(head + " … " + tail)
 }
 

@@ -177,9 +177,9 @@ func (f Effects) denied() []string {
 			lookups = append(lookups, oneLine(n))
 		}
 	}
-	const most = 5
+	const limit = 5
 	count := func(names []string, one, many string) {
-		switch n, list := len(names), humanize.List(names, most); n {
+		switch n, list := len(names), humanize.List(names, limit); n {
 		case 0:
 		case 1:
 			out = append(out, one+list)

@@ -351,8 +351,8 @@ func TestManyEditsOfOneFile(t *testing.T) {
 		}
 	}
 	wantSame(t, "file", "300.", w.snapshot()["a"])
-	if most := 2*n + n/10; w.prepares["edit a"] > most {
-		t.Errorf("%d prepares for %d edits, more than %d", w.prepares["edit a"], n, most)
+	if limit := 2*n + n/10; w.prepares["edit a"] > limit {
+		t.Errorf("%d prepares for %d edits, more than %d", w.prepares["edit a"], n, limit)
 	}
 	if took > time.Minute {
 		t.Errorf("%d edits took %v", n, took)

@@ -38,7 +38,7 @@ func TestThousandTurns(t *testing.T) {
 	// The garbage collector may run at any time: the most memory at the start, and the least at the end.
 	grown := min(memory[800], memory[900], memory[1000]) - max(memory[100], memory[200], memory[300])
 	t.Logf("memory %v", memory)
-	if most := int64(5 << 20); grown > most {
+	if limit := int64(5 << 20); grown > limit {
 		t.Errorf("memory grew by %d bytes from %d", grown, memory[100])
 	}
 }

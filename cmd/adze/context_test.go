@@ -34,7 +34,7 @@ type longServer struct {
 	summaries int
 	rejected  int
 	noted     bool // the program said that it repeats itself
-	most      int  // tokens of a request
+	limit     int  // tokens of a request
 	fixed     int  // tokens that it reports for every request; 0: their number, -1: it reports none
 }
 
@@ -55,7 +55,7 @@ func (s *longServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"error":{"message":"This model's maximum context length is exceeded","code":"context_length_exceeded"}}`)
 		return
 	}
-	s.most = max(s.most, tokens)
+	s.limit = max(s.limit, tokens)
 	usage := ""
 	if s.fixed > 0 {
 		tokens = s.fixed
@@ -180,7 +180,7 @@ func TestLongTaskInSmallWindow(t *testing.T) {
 			if s.summaries == 0 || !strings.Contains(stderr, "adze: compacted the conversation from ") {
 				t.Errorf("%d summaries:\n%s", s.summaries, stderr)
 			}
-			t.Logf("%d summaries, %d requests rejected, at most %d tokens", s.summaries, s.rejected, s.most)
+			t.Logf("%d summaries, %d requests rejected, at most %d tokens", s.summaries, s.rejected, s.limit)
 		})
 	}
 }

@@ -97,11 +97,11 @@ func columnsOf(turns []turn) []column {
 // columns shows the tokens of each turn.
 func (p page) columns(turns []turn) {
 	all := columnsOf(turns)
-	most := int64(0)
+	limit := int64(0)
 	for _, c := range all {
-		most = max(most, c.cached+c.input+c.output)
+		limit = max(limit, c.cached+c.input+c.output)
 	}
-	if most == 0 {
+	if limit == 0 {
 		return
 	}
 	step := chartWidth / float64(max(len(all), 12))
@@ -112,7 +112,7 @@ func (p page) columns(turns []turn) {
 	p.write(raw(fmt.Sprintf(`<line class="axis" x1="0" y1="%g" x2="%g" y2="%g"/>`, chartHeight, chartWidth,
 		chartHeight)))
 	p.write(raw(fmt.Sprintf(`<text class="scale" x="%g" y="10" text-anchor="end">`, chartWidth)),
-		text(humanize.Number(most)), "</text>\n")
+		text(humanize.Number(limit)), "</text>\n")
 	for i, c := range all {
 		name := fmt.Sprintf("Turn %d", c.first)
 		if c.last > c.first {
@@ -123,7 +123,7 @@ func (p page) columns(turns []turn) {
 		y := chartHeight
 		for _, s := range []share{{value: c.cached, class: "cached"}, {value: c.input, class: "input"},
 			{value: c.output, class: "output"}} {
-			h := (chartHeight - 14) * float64(s.value) / float64(most)
+			h := (chartHeight - 14) * float64(s.value) / float64(limit)
 			y -= h
 			p.write(raw(fmt.Sprintf(`<rect class="%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"/>`, s.class,
 				float64(i)*step, y, step*0.8, h)))

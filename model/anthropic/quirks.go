@@ -118,11 +118,11 @@ func (m *Model) maxTokens(s *sending) int {
 	o := m.client.Options
 	var sampled int
 	_ = json.Unmarshal(o.Sampling["max_tokens"], &sampled) // the server rejects anything else
-	most := cmp.Or(s.MaxTokens, sampled, o.MaxTokens, defaultMaxTokens)
+	limit := cmp.Or(s.MaxTokens, sampled, o.MaxTokens, defaultMaxTokens)
 	if m.quirks.maxTokens > 0 {
-		most = min(most, m.quirks.maxTokens)
+		limit = min(limit, m.quirks.maxTokens)
 	}
-	return most
+	return limit
 }
 
 // thinking is the member of a request.

@@ -87,13 +87,13 @@ func (r *retries) next(f *Failure) (time.Duration, bool) {
 // retryAfter reads how long the server asks to wait: seconds, or a date. OpenAI also sends milliseconds. A date is
 // relative to the server's own clock, if it sends one.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	const most = 1e6 // seconds; larger values would overflow
+	const limit = 1e6 // seconds; larger values would overflow
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(min(ms, most*1000) * float64(time.Millisecond))
+		return time.Duration(min(ms, limit*1000) * float64(time.Millisecond))
 	}
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return time.Duration(min(max(s, 0), most) * float64(time.Second))
+		return time.Duration(min(max(s, 0), limit) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(v); err == nil {
 		if date, err := http.ParseTime(h.Get("Date")); err == nil {

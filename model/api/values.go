@@ -16,9 +16,9 @@ import (
 
 // Excerpt quotes the beginning of a server's response, as one line.
 func Excerpt(b []byte) string {
-	const most = 200
-	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "\ufffd")
-	if len(b) > most {
+	const limit = 200
+	s := strings.ToValidUTF8(string(b[:min(len(b), limit)]), "\ufffd")
+	if len(b) > limit {
 		s += "…"
 	}
 	return strings.Join(strings.Fields(s), " ")

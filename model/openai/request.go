@@ -122,11 +122,11 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if !q.noCacheKey {
 		out.CacheKey = r.CacheKey
 	}
-	most := cmp.Or(r.MaxTokens, m.client.Options.MaxTokens)
+	limit := cmp.Or(r.MaxTokens, m.client.Options.MaxTokens)
 	if q.maxCompletionTokens {
-		out.MaxCompletionTokens = most
+		out.MaxCompletionTokens = limit
 	} else {
-		out.MaxTokens = most
+		out.MaxTokens = limit
 	}
 	var entries []api.Entry
 	if r.System != "" {

@@ -114,7 +114,7 @@ func TestRetryAfter(t *testing.T) {
 		name   string
 		header map[string]string
 		least  time.Duration
-		most   time.Duration
+		limit  time.Duration
 	}{
 		{"seconds", map[string]string{"Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
 		{"minutes", map[string]string{"Retry-After": "120"}, 2 * time.Minute, 2 * time.Minute},
@@ -134,8 +134,8 @@ func TestRetryAfter(t *testing.T) {
 				if _, err := play(t.Context(), m, request("hi")); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(start); took < tt.least || took > tt.most {
-					t.Errorf("waited %v, want %v to %v", took, tt.least, tt.most)
+				if took := time.Since(start); took < tt.least || took > tt.limit {
+					t.Errorf("waited %v, want %v to %v", took, tt.least, tt.limit)
 				}
 			})
 		})
@@ -200,11 +200,11 @@ func TestRateLimitIsWaitedOut(t *testing.T) {
 
 func TestRetriesAreBounded(t *testing.T) {
 	for _, tt := range []struct {
-		name        string
-		a           answer
-		kind        model.Kind
-		least, most time.Duration
-		want        string // in the error's text
+		name         string
+		a            answer
+		kind         model.Kind
+		least, limit time.Duration
+		want         string // in the error's text
 	}{
 		{"rate limit", answer{Status: 429}, model.ErrRateLimit, 9 * time.Minute, 10 * time.Minute, "Too Many Requests\nGave up after "},
 		{"overloaded", answer{Status: 503}, model.ErrServer, 9 * time.Minute, 10 * time.Minute, "Run again later, or use another model."},
@@ -224,7 +224,7 @@ func TestRetriesAreBounded(t *testing.T) {
 				if !errors.As(err, &known) || known.Kind != tt.kind || known.Status != tt.a.Status || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %v", err)
 				}
-				if took := time.Since(start); took < tt.least || took > tt.most {
+				if took := time.Since(start); took < tt.least || took > tt.limit {
 					t.Errorf("gave up after %v", took)
 				}
 			})

@@ -196,9 +196,9 @@ func relativeProgram(line string) bool {
 
 // short shortens a value for a message.
 func short(value string) string {
-	const most = 160
-	if len(value) > most {
-		return strings.ToValidUTF8(value[:most], "") + "…"
+	const limit = 160
+	if len(value) > limit {
+		return strings.ToValidUTF8(value[:limit], "") + "…"
 	}
 	return value
 }

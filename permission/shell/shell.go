@@ -41,8 +41,8 @@ type readLine struct {
 	err     error
 }
 
-// mostLines is the number of lines that are kept: the calls of a turn, which are prepared before they are judged.
-const mostLines = 8
+// maxLines is the number of lines that are kept: the calls of a turn, which are prepared before they are judged.
+const maxLines = 8
 
 // Read is [Read] for a line that may have been read before.
 func (l *Lines) Read(line string, o bash.Options) (*bash.Script, error) {
@@ -56,6 +56,6 @@ func (l *Lines) Read(line string, o bash.Options) (*bash.Script, error) {
 		l.read = append(l.read, r)
 	}
 	found := l.read[i]
-	l.read = l.read[max(0, len(l.read)-mostLines):]
+	l.read = l.read[max(0, len(l.read)-maxLines):]
 	return found.script, found.err
 }

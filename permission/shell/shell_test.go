@@ -115,8 +115,8 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 			for _, c := range s.Commands {
 				match.Mentions(c, func(at match.Touch) bool { read += len(at.Path); return true })
 			}
-			if most := 100 * len(text); read > most {
-				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, most)
+			if limit := 100 * len(text); read > limit {
+				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, limit)
 			}
 		}
 	}

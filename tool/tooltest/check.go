@@ -233,9 +233,9 @@ func (c *trial) run(ctx context.Context, inv *tool.Invocation, shown chan<- stru
 		r, err := inv.Run(ctx, quietLive(shown))
 		over <- ended{r, err}
 	}()
-	most := c.try.stop
-	if most == 0 {
-		most = stopTime
+	limit := c.try.stop
+	if limit == 0 {
+		limit = stopTime
 	}
 	stopped := ctx.Done()
 	if ctx == c.t.Context() {
@@ -249,8 +249,8 @@ func (c *trial) run(ctx context.Context, inv *tool.Invocation, shown chan<- stru
 	select {
 	case e := <-over:
 		return e.result, e.err
-	case <-time.After(most):
-		c.t.Fatalf("Run did not end within %s of its cancellation", most)
+	case <-time.After(limit):
+		c.t.Fatalf("Run did not end within %s of its cancellation", limit)
 	}
 	return tool.Result{}, nil
 }

@@ -54,7 +54,7 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 const MaxText = 4000
 
 // Text bounds an external text and removes invisible characters: they can contain instructions that users don't see.
-func Text(s string, most int) (cleaned string, hidden int) {
+func Text(s string, limit int) (cleaned string, hidden int) {
 	if tool.Hidden(s) {
 		var b strings.Builder
 		for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
@@ -66,7 +66,7 @@ func Text(s string, most int) (cleaned string, hidden int) {
 		}
 		s = b.String()
 	}
-	return humanize.Shorten(s, most), hidden
+	return humanize.Shorten(s, limit), hidden
 }
 
 // maxSchema is the maximum size of a schema. A larger one is replaced by one that accepts everything: the server

@@ -39,11 +39,11 @@ func (n *strayOutput) add(line string) error {
 	if n.lines <= loggedLines {
 		n.log.Add("stdout", line)
 	}
-	mostLines, mostBytes := firstLines, int64(firstBytes)
+	maxLines, maxBytes := firstLines, int64(firstBytes)
 	if n.spoke {
-		mostLines, mostBytes = laterLines, laterBytes
+		maxLines, maxBytes = laterLines, laterBytes
 	}
-	if n.lines > mostLines || n.bytes > mostBytes {
+	if n.lines > maxLines || n.bytes > maxBytes {
 		return fmt.Errorf("it printed %d lines in a row that are not MCP messages, starting with %q", n.lines, n.first)
 	}
 	return nil

@@ -80,15 +80,15 @@ func TestStrayOutputEnds(t *testing.T) {
 	for _, c := range []struct {
 		line  string
 		spoke bool
-		most  int
+		limit int
 	}{{"y", false, 1000}, {strings.Repeat("y", 1<<16), false, 16}, {"y", true, 100_000}, {strings.Repeat("y", 1<<16), true, 1024}} {
 		n := strayOutput{log: NewLog(""), spoke: c.spoke}
 		lines := 0
-		for lines <= c.most+1 && n.add(c.line) == nil {
+		for lines <= c.limit+1 && n.add(c.line) == nil {
 			lines++
 		}
-		if lines != c.most {
-			t.Errorf("%d lines of %d bytes, after a message: %v; want %d", lines, len(c.line), c.spoke, c.most)
+		if lines != c.limit {
+			t.Errorf("%d lines of %d bytes, after a message: %v; want %d", lines, len(c.line), c.spoke, c.limit)
 		}
 		if n.end(); n.add(c.line) != nil {
 			t.Error("a message doesn't end the count")

@@ -73,7 +73,7 @@ func (b *bench) scale(ctx context.Context, binary string) error {
 		return err
 	}
 	took, err := b.parallel(ctx, s.Queue, 128, 100_000, 10)
-	most := s.memory()
+	limit := s.memory()
 	s.kill()
 	if err != nil {
 		return err
@@ -95,6 +95,6 @@ func (b *bench) scale(ctx context.Context, binary string) error {
 	if len(l.Entries) != 10 {
 		return errors.New("entries are missing after the restart")
 	}
-	b.row("memory of the server: most while writing, most after the restart", fmt.Sprintf("%.0f MB, %.0f MB", most, s.memory()), "under 400 MB")
+	b.row("memory of the server: most while writing, most after the restart", fmt.Sprintf("%.0f MB, %.0f MB", limit, s.memory()), "under 400 MB")
 	return nil
 }

@@ -96,11 +96,11 @@ func (b *bill) reserveCost(ctx context.Context) error {
 	}
 	var w wait
 	for {
-		most, err := b.maxCost(ctx)
+		limit, err := b.maxCost(ctx)
 		if err != nil {
 			return err
 		}
-		sum, err := b.tryCost(ctx, most)
+		sum, err := b.tryCost(ctx, limit)
 		if err != nil || b.reserved {
 			return err
 		}
@@ -110,7 +110,7 @@ func (b *bill) reserveCost(ctx context.Context) error {
 			return err
 		case b.v.isStopped():
 			return reasonError{Stopped}
-		case spent+b.cost > most, w.over(sum, b.g.stuck):
+		case spent+b.cost > limit, w.over(sum, b.g.stuck):
 			return reasonError{RunCap}
 		}
 		if err := sleep(ctx, retryTime); err != nil {
@@ -122,9 +122,9 @@ func (b *bill) reserveCost(ctx context.Context) error {
 // maxCost returns the limit of the run in millionths of a US dollar. It waits while the queue can't be reached.
 func (b *bill) maxCost(ctx context.Context) (int64, error) {
 	for {
-		most, err := b.v.MaxCost(ctx)
+		limit, err := b.v.MaxCost(ctx)
 		if err == nil {
-			return micros(most), nil
+			return micros(limit), nil
 		}
 		if sleep(ctx, retryTime) != nil {
 			return 0, err
@@ -133,14 +133,14 @@ func (b *bill) maxCost(ctx context.Context) (int64, error) {
 }
 
 // tryCost reserves the cost if it is within the limit, and otherwise returns the counter's value.
-func (b *bill) tryCost(ctx context.Context, most int64) (int64, error) {
+func (b *bill) tryCost(ctx context.Context, limit int64) (int64, error) {
 	if b.cost == 0 {
 		b.reserved = true
 		return 0, nil
 	}
 	c, name := b.g.counters, LimitCounter(b.v.Run)
-	if most > 0 { // read first: a request that doesn't fit must not block others that do
-		if sum, err := c.Add(ctx, name, 0); err != nil || sum+b.cost > most {
+	if limit > 0 { // read first: a request that doesn't fit must not block others that do
+		if sum, err := c.Add(ctx, name, 0); err != nil || sum+b.cost > limit {
 			return sum, err
 		}
 	}
@@ -148,7 +148,7 @@ func (b *bill) tryCost(ctx context.Context, most int64) (int64, error) {
 	if err != nil {
 		return 0, err // if it was counted, the run stops a little early
 	}
-	if most == 0 || sum <= most {
+	if limit == 0 || sum <= limit {
 		b.reserved = true
 		return sum, nil
 	}

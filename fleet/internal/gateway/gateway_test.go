@@ -85,9 +85,9 @@ func start(t *testing.T, l Limits) (*Gateway, *counters, *upstream) {
 	return g, c, u
 }
 
-func guestOf(u *upstream, most float64) Guest {
+func guestOf(u *upstream, limit float64) Guest {
 	return Guest{Run: "r", Token: "t", Owns: func(context.Context) error { return nil },
-		MaxCost: func(context.Context) (float64, error) { return most, nil },
+		MaxCost: func(context.Context) (float64, error) { return limit, nil },
 		Upstream: models.Upstream{API: "openai", Priced: true, Price: settings.Price{Input: 10, Output: 100},
 			Options: api.Options{BaseURL: u.URL + "/v1", Key: "real-key", Headers: map[string]string{"X-Team": "a"}}}}
 }

@@ -163,11 +163,11 @@ func TestSharedHold(t *testing.T) {
 
 // skew returns how far the clocks of connections are apart: by the time that a request took.
 func skew(queues []*queue.Queue) time.Duration {
-	var most time.Duration
+	var limit time.Duration
 	for _, q := range queues {
-		most = max(most, time.Until(q.Now()).Abs())
+		limit = max(limit, time.Until(q.Now()).Abs())
 	}
-	return 2 * most
+	return 2 * limit
 }
 
 // Workers whose clocks are two hours apart share the minutes of the rate, and the time until which a key is held.

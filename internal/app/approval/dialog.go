@@ -133,9 +133,9 @@ func (l Dialog) take(ctx context.Context, q *Question) ([]bool, error) {
 }
 
 // numbers reads a choice of items: "1, 3-5". The error says what to type instead.
-func numbers(typed string, most int) ([]bool, error) {
-	wrong := fmt.Errorf("Enter numbers from 1 to %d, such as 1,3 or 2-4", most)
-	out := make([]bool, most)
+func numbers(typed string, limit int) ([]bool, error) {
+	wrong := fmt.Errorf("Enter numbers from 1 to %d, such as 1,3 or 2-4", limit)
+	out := make([]bool, limit)
 	for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
 		first, last, isRange := strings.Cut(word, "-")
 		if !isRange {
@@ -143,7 +143,7 @@ func numbers(typed string, most int) ([]bool, error) {
 		}
 		from, err := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
-		if err != nil || err2 != nil || from < 1 || to > most || from > to {
+		if err != nil || err2 != nil || from < 1 || to > limit || from > to {
 			return nil, wrong
 		}
 		for n := from; n <= to; n++ {

@@ -355,8 +355,8 @@ func (d *demo) below(m agent.Member, e agent.Event) {
 	}
 }
 
-// mostLines is how many lines of a result are printed.
-const mostLines = 12
+// maxLines is how many lines of a result are printed.
+const maxLines = 12
 
 func (d *demo) ended(o tool.Outcome) {
 	if title := d.title(o.Call); title != "" {
@@ -375,7 +375,7 @@ func (d *demo) ended(o tool.Outcome) {
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
-		if i == mostLines {
+		if i == maxLines {
 			d.say("            … %d more lines", len(lines)-i)
 			break
 		}

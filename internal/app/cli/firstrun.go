@@ -64,8 +64,8 @@ func (h *screenHost) trustHint() string {
 	return "adze trust"
 }
 
-// mostListed is how many names of the directory are looked at for an example.
-const mostListed = 500
+// maxRows is how many names of the directory are looked at for an example.
+const maxRows = 500
 
 // examples are prompts that fit the project.
 func (h *screenHost) examples() []string {
@@ -83,7 +83,7 @@ func testFile(dir string) string {
 		return ""
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(mostListed) // of those that can be read
+	names, _ := f.Readdirnames(maxRows) // of those that can be read
 	slices.Sort(names)
 	for _, name := range names {
 		base := strings.TrimSuffix(name, filepath.Ext(name))

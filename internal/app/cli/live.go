@@ -80,20 +80,20 @@ func (l *live) find(c tool.Call) int {
 // lines is the live area on a terminal of that size. None of them wraps.
 func (l *live) lines(now time.Time, columns, rows int) []liveLine {
 	columns = max(columns-1, 10) // the last column would wrap on some terminals
-	most := min(rows-1, maxLiveLines)
+	limit := min(rows-1, maxLiveLines)
 	if len(l.calls) == 0 {
-		if l.thinking.IsZero() || most < 1 {
+		if l.thinking.IsZero() || limit < 1 {
 			return nil
 		}
 		return []liveLine{{text: mark(now.Sub(l.thinking)) + " " + humanize.Seconds(now.Sub(l.thinking))}}
 	}
 	tail := liveTail
-	for tail > 0 && l.height(tail) > most {
+	for tail > 0 && l.height(tail) > limit {
 		tail--
 	}
 	var out []liveLine
 	for i, c := range l.calls {
-		if len(out) == most-1 && i < len(l.calls)-1 {
+		if len(out) == limit-1 && i < len(l.calls)-1 {
 			return append(out, liveLine{text: fmt.Sprintf("  … %d more", len(l.calls)-i), dim: true})
 		}
 		taken := now.Sub(c.began)
@@ -121,14 +121,14 @@ func mark(d time.Duration) string {
 }
 
 // fit makes a text one line of at most that many cells.
-func fit(s string, most int) string {
+func fit(s string, limit int) string {
 	s = strings.NewReplacer("\n", " ", "\t", "    ").Replace(s)
-	if cells(s) <= most {
+	if cells(s) <= limit {
 		return s
 	}
 	n := 0
 	for i, r := range s {
-		if n += runeCells(r); n > most-1 {
+		if n += runeCells(r); n > limit-1 {
 			return s[:i] + "…"
 		}
 	}

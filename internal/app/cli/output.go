@@ -235,17 +235,17 @@ func (w *words) next(piece string) string {
 	return text
 }
 
-// mostSteps is how many lines a checklist has on the screen.
-const mostSteps = 20
+// maxSteps is how many lines a checklist has on the screen.
+const maxSteps = 20
 
 // checklist is a list of steps, each on a line behind margin; of a long one, what is done is left out first.
 func checklist(list builtin.TodoList, margin string) string {
-	if len(list) > mostSteps {
+	if len(list) > maxSteps {
 		list = append(builtin.TodoList{{Content: fmt.Sprintf("(%d of %d steps done)", len(list)-len(list.Open()),
 			len(list)), Status: builtin.TodoCompleted}}, list.Open()...)
 	}
-	more := len(list) - mostSteps
-	list = list[:min(len(list), mostSteps)]
+	more := len(list) - maxSteps
+	list = list[:min(len(list), maxSteps)]
 	lines := strings.Split(strings.ReplaceAll(list.Markdown(), "\n- ", "\n"), "\n")
 	lines[0] = strings.TrimPrefix(lines[0], "- ")
 	if more > 0 {

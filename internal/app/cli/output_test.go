@@ -50,7 +50,7 @@ func TestLongChecklist(t *testing.T) {
 		list = append(list, builtin.Todo{ID: fmt.Sprint(i), Content: fmt.Sprintf("step %d %s", i, strings.Repeat("x", 300)), Status: status})
 	}
 	lines := strings.Split(checklist(list, ""), "\n")
-	if len(lines) != mostSteps+1 || lines[0] != "[x] (40 of 100 steps done)" || !strings.HasPrefix(lines[1], "[ ] step 40 xxx") || len(lines[1]) > 110 || lines[mostSteps] != "… and 41 more" {
+	if len(lines) != maxSteps+1 || lines[0] != "[x] (40 of 100 steps done)" || !strings.HasPrefix(lines[1], "[ ] step 40 xxx") || len(lines[1]) > 110 || lines[maxSteps] != "… and 41 more" {
 		t.Errorf("%d lines: %q", len(lines), lines)
 	}
 }

@@ -185,10 +185,10 @@ func (r *tried) show() {
 		return
 	}
 	r.say("Nothing is kept yet:")
-	const most = 50
+	const limit = 50
 	for i, c := range r.effects.Changes {
-		if i == most {
-			r.say("  … %d more", len(r.effects.Changes)-most)
+		if i == limit {
+			r.say("  … %d more", len(r.effects.Changes)-limit)
 			break
 		}
 		r.say("  %-9s %s", c.Kind, r.line(c))

@@ -259,10 +259,10 @@ func (c *Report) tools(ctx context.Context, s *session.Session, modelName string
 	for _, l := range s.ListServers() {
 		c.server(s, l)
 	}
-	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
+	if limit := s.Outside.Budget(modelName); limit > 0 && tokens > limit {
 		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): "+
 			"the model loads them with %s",
-			tokens, most, builtin.ToolSearch))
+			tokens, limit, builtin.ToolSearch))
 	}
 }
 

@@ -178,12 +178,12 @@ const keptOfLong = 4 << 10
 
 // lines reads lines in bounded memory.
 type lines struct {
-	r    *bufio.Reader
-	most int
-	buf  []byte
+	r     *bufio.Reader
+	limit int
+	buf   []byte
 }
 
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10), most: maxLine} }
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10), limit: maxLine} }
 
 // next reads a line without its newline; the last one may lack one. long reports that it is only the beginning of a
 // longer line. The line is valid until the next call.
@@ -198,7 +198,7 @@ func (l *lines) next() (line []byte, long bool, err error) {
 		read = read || len(piece) > 0
 		if !long {
 			l.buf = append(l.buf, piece...)
-			if len(bytes.TrimRight(l.buf, "\r\n")) > l.most {
+			if len(bytes.TrimRight(l.buf, "\r\n")) > l.limit {
 				long = true
 				l.buf = bytes.Clone(l.buf[:min(keptOfLong, len(l.buf))])
 			}

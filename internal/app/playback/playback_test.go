@@ -314,13 +314,13 @@ func TestReplayIntoAFullDisk(t *testing.T) {
 // A long journal is neither read as a whole nor kept.
 func TestLongJournal(t *testing.T) {
 	t.Parallel()
-	read, most := 0, 0
+	read, limit := 0, 0
 	var f *feed
 	entries := func(yield func(journal.Entry, error) bool) {
 		for i := range 20_000 {
 			read++
 			if f != nil {
-				most = max(most, len(f.ahead))
+				limit = max(limit, len(f.ahead))
 			}
 			e := journal.Entry{V: 1, Seq: int64(i + 1), Type: journal.TypeCalled, By: "x", Data: json.RawMessage(fmt.Sprintf(`{"call":{"id":"%d","name":"a","args":{}}}`, i))}
 			if !yield(e, nil) {

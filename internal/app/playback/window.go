@@ -28,9 +28,9 @@ func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 	}
 	live := f.Live
 	cursor := f.Cursor
-	if most := max(1, w.rows-1); len(live) > most {
-		cursor.Row -= len(live) - most
-		live = live[len(live)-most:]
+	if limit := max(1, w.rows-1); len(live) > limit {
+		cursor.Row -= len(live) - limit
+		live = live[len(live)-limit:]
 	}
 	drawn := make([]cell.Line, len(live))
 	for i, l := range live {

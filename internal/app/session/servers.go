@@ -143,13 +143,13 @@ func (o *Outside) Budget(model string) int {
 }
 
 // findTools finds external tools and declares them to the calling agent.
-func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
+func (s *Session) findTools(ctx context.Context, c tool.Call, query string, limit int) []tool.Declaration {
 	s.Outside.Settle(ctx)
 	if s.Conversation == nil { // there is no model to declare tools to; a user may search for them
 		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
-		return discover.Rank(query, all, most)
+		return discover.Rank(query, all, limit)
 	}
-	found := discover.Rank(query, s.Conversation.catalog.Tools(c.By), most)
+	found := discover.Rank(query, s.Conversation.catalog.Tools(c.By), limit)
 	for _, d := range found {
 		s.Conversation.catalog.Reveal(c.By, d.Name)
 	}

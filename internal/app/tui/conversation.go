@@ -86,9 +86,9 @@ func (a *answer) retrying(now time.Time, width int) []cell.Line {
 	if errors.As(r.Err, &e) {
 		text += ": " + visible(e.Error())
 	}
-	const most = 3
+	const limit = 3
 	rows := cell.Wrap(cell.Styled(text, cell.Dim), width, cell.Text("  "))
-	return rows[:min(len(rows), most)]
+	return rows[:min(len(rows), limit)]
 }
 
 func (s *Screen) say(text string) {

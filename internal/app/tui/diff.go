@@ -39,9 +39,9 @@ func diffLines(diff string, width int) []cell.Line {
 
 // cutsDiff reports whether diffLines leaves out text that changes.
 func cutsDiff(diff string, width int) bool {
-	most := changedRows * max(1, width-gutter)
+	limit := changedRows * max(1, width-gutter)
 	for l := range strings.SplitSeq(diff, "\n") {
-		if len(l) > most && (l[0] == '+' || l[0] == '-') {
+		if len(l) > limit && (l[0] == '+' || l[0] == '-') {
 			return true
 		}
 	}

@@ -65,9 +65,9 @@ func markedText(l cell.Line) string {
 
 func TestTail(t *testing.T) {
 	for _, tt := range []struct {
-		text string
-		most int
-		want string
+		text  string
+		limit int
+		want  string
 	}{
 		{"", 5, ""},
 		{"\n \n", 5, ""},
@@ -79,7 +79,7 @@ func TestTail(t *testing.T) {
 		{strings.Repeat("x", 1<<20), 5, "    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"},
 	} {
 		var got []string
-		for _, l := range tail(tt.text, tt.most, 40, "Ctrl+O") {
+		for _, l := range tail(tt.text, tt.limit, 40, "Ctrl+O") {
 			got = append(got, l.String())
 		}
 		if s := strings.Join(got, "|"); s != tt.want {

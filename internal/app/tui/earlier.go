@@ -14,7 +14,7 @@ func (s *Screen) showEarlier(items []Item) {
 	if len(items) == 0 {
 		return
 	}
-	width, most := s.width(), 2*s.rows
+	width, limit := s.width(), 2*s.rows
 	var shown []cell.Line
 	from := len(items) // the first item that is shown
 	for at := len(items); at > 0; {
@@ -23,11 +23,11 @@ func (s *Screen) showEarlier(items []Item) {
 			start--
 		}
 		lines := exchange(items[start:at], width, s.toView())
-		if len(shown)+len(lines) > most && from < len(items) {
+		if len(shown)+len(lines) > limit && from < len(items) {
 			break
 		}
-		if len(lines) > most { // the last one alone is too long: its end
-			lines = append([]cell.Line{lines[0], cell.Styled("  …", cell.Dim)}, lines[len(lines)-most:]...)
+		if len(lines) > limit { // the last one alone is too long: its end
+			lines = append([]cell.Line{lines[0], cell.Styled("  …", cell.Dim)}, lines[len(lines)-limit:]...)
 		}
 		shown = append(lines, shown...)
 		from, at = start, start

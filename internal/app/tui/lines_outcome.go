@@ -33,14 +33,14 @@ func (l *Lines) step(e tool.Event) {
 // finished prints why a call failed, or what it did: counts, the end of its output, and a short diff of an edit. What a
 // question showed isn't repeated.
 func (l *Lines) finished(c *call) {
-	o, most := c.outcome, l.output
+	o, limit := c.outcome, l.output
 	if o.Error != nil {
 		label := "error"
 		if o.Status != tool.StatusError { // the message says that it was denied or canceled
 			label = "note"
 		}
 		l.say(label, o.Error.Message)
-		most = max(most, min(most, 1)*failedLines)
+		limit = max(limit, min(limit, 1)*failedLines)
 	}
 	if c.by != "" || o.Status == tool.StatusDenied {
 		return
@@ -57,7 +57,7 @@ func (l *Lines) finished(c *call) {
 		l.say("note", visible(text))
 	}
 	if !c.shown || o.Error != nil {
-		l.print(tail(o.Result.Output, most, lineWidth, ""))
+		l.print(tail(o.Result.Output, limit, lineWidth, ""))
 	}
 	if edited && o.Error == nil && !c.shown {
 		l.print(folded(diffLines(d.Diff, lineWidth), editRows, ""))

@@ -86,12 +86,12 @@ func (l *list) narrow(text string) {
 const maxOptions = 10
 
 // lines are the items, one in a line, with the highlighted one among them.
-func (l *list) lines(width, most int) []cell.Line {
-	most = min(maxOptions, max(1, most))
+func (l *list) lines(width, limit int) []cell.Line {
+	limit = min(maxOptions, max(1, limit))
 	match := l.matching()
-	from := max(0, min(l.at-most+1, len(match)-most))
+	from := max(0, min(l.at-limit+1, len(match)-limit))
 	var out []cell.Line
-	for i := from; i < len(match) && i < from+most; i++ {
+	for i := from; i < len(match) && i < from+limit; i++ {
 		o := l.items[match[i]]
 		mark, style := "    ", cell.Plain
 		if i == l.at {

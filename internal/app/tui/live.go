@@ -68,11 +68,11 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 		return []cell.Line{line}, 0, min(line.Width(), width-1)
 	}
 	text, row, column := s.editor.Layout(s.inputWidth())
-	most := max(1, s.rows/3)
+	limit := max(1, s.rows/3)
 	from := 0
-	if len(text) > most { // the rows around the cursor
-		from = min(max(0, row-most/2), len(text)-most)
-		text = text[from : from+most]
+	if len(text) > limit { // the rows around the cursor
+		from = min(max(0, row-limit/2), len(text)-limit)
+		text = text[from : from+limit]
 	}
 	for i, l := range text {
 		mark := "  "

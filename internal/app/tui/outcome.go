@@ -36,7 +36,7 @@ func (s *Screen) layout() layout {
 
 // lines are a finished call: a line, why it failed, and what it did.
 func (c *call) lines(look layout) []cell.Line {
-	o, width, most := c.outcome, look.width, look.output
+	o, width, limit := c.outcome, look.width, look.output
 	head := append(cell.Line{callMark(o.Status)}, c.name()...)
 	right := took(o.Duration)
 	failure := c.failure(width)
@@ -60,11 +60,11 @@ func (c *call) lines(look layout) []cell.Line {
 	if o.Status == tool.StatusDenied {
 		return out
 	}
-	if o.Error != nil && most > 0 {
-		most = max(most, failedLines)
+	if o.Error != nil && limit > 0 {
+		limit = max(limit, failedLines)
 	}
 	if !c.shown || o.Error != nil {
-		out = append(out, tail(o.Result.Output, most, width, look.key)...)
+		out = append(out, tail(o.Result.Output, limit, width, look.key)...)
 	}
 	if !c.shown {
 		if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Error == nil {
@@ -95,13 +95,13 @@ func (c *call) failure(width int) []cell.Line {
 
 // tail is the end of an output: the last lines, most at most, and how many are above them, with the key that shows
 // those. Each line is a row.
-func tail(text string, most, width int, key string) []cell.Line {
+func tail(text string, limit, width int, key string) []cell.Line {
 	text = strings.Trim(text, "\n")
-	if most <= 0 || strings.TrimSpace(text) == "" {
+	if limit <= 0 || strings.TrimSpace(text) == "" {
 		return nil
 	}
 	var lines []string
-	for rest := text; rest != "" && len(lines) < most; {
+	for rest := text; rest != "" && len(lines) < limit; {
 		i := strings.LastIndexByte(rest, '\n')
 		lines = append(lines, rest[i+1:])
 		rest = rest[:max(0, i)]
@@ -118,9 +118,9 @@ func tail(text string, most, width int, key string) []cell.Line {
 }
 
 // outputLine is a line of an output without sequences that control terminals. Of a very long one it is the start.
-func outputLine(l string, most int) string {
-	if len(l) > most {
-		l = l[:most] + "…"
+func outputLine(l string, limit int) string {
+	if len(l) > limit {
+		l = l[:limit] + "…"
 	}
 	if l = strings.TrimRight(l, "\r"); strings.ContainsRune(l, '\r') { // as a terminal would show it
 		l = l[strings.LastIndexByte(l, '\r')+1:]
@@ -137,12 +137,12 @@ func inParens(key string) string {
 }
 
 // folded is the start of rows, most at most, and how many more there are, with the key that shows them.
-func folded(rows []cell.Line, most int, key string) []cell.Line {
-	if len(rows) <= most {
+func folded(rows []cell.Line, limit int, key string) []cell.Line {
+	if len(rows) <= limit {
 		return rows
 	}
-	more := cell.Styled("        … "+humanize.Count(len(rows)-most+1, "more line")+inParens(key), cell.Dim)
-	return append(slices.Clone(rows[:most-1]), more)
+	more := cell.Styled("        … "+humanize.Count(len(rows)-limit+1, "more line")+inParens(key), cell.Dim)
+	return append(slices.Clone(rows[:limit-1]), more)
 }
 
 // answered notes what the user has seen of a call, and what of it was not approved. The question printed the rest: it

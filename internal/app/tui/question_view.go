@@ -265,8 +265,8 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 		foot = foot[:room]
 		foot[room-1] = append(foot[room-1], cell.Span{Text: " …"})
 	}
-	if most := room - len(foot); len(about) > most {
-		about = q.window(about, most)
+	if limit := room - len(foot); len(about) > limit {
+		about = q.window(about, limit)
 	}
 	out := append([]cell.Line{head.Right(count, width)}, about...)
 	out = append(out, foot...)

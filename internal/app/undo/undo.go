@@ -426,8 +426,8 @@ func (f Found) Note(roots []string) string {
 	var shown []string
 	for _, l := range f.Lost {
 		name := names.Short(l.Path, roots...)
-		if most := 200; len(name) > most {
-			name = strings.ToValidUTF8(name[:most], "") + "…"
+		if limit := 200; len(name) > limit {
+			name = strings.ToValidUTF8(name[:limit], "") + "…"
 		}
 		shown = append(shown, fmt.Sprintf("%s (%s)", name, l.Why))
 	}

@@ -348,8 +348,8 @@ func unchanged(n search.Node, began int64) bool {
 		max(st.Modified, st.Changed) < began
 }
 
-// mostParents bounds the directories that are open at once.
-const mostParents = 128
+// maxParents bounds the directories that are open at once.
+const maxParents = 128
 
 // listFresh lists new directories and everything in them. Their parents are listed too, because their ignore rules
 // decide whether a directory is entered.
@@ -364,7 +364,7 @@ func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]sear
 	for dir := range parents {
 		dirs = append(dirs, dir)
 	}
-	if len(dirs) > mostParents {
+	if len(dirs) > maxParents {
 		return nil, errUnwatched
 	}
 	res, err := search.Tree(ctx, search.TreeRequest{Paths: dirs, Skip: s.skip, Limit: s.entries(),

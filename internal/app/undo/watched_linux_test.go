@@ -325,11 +325,11 @@ func TestUnwatched(t *testing.T) {
 	p := newPlace(t)
 	p.write("a/b/c", "1")
 	p.write("d/e", "1")
-	for most, want := range map[int]string{0: "", 3: "more directories than"} {
-		p.watch = &watch.Hub{Most: most}
+	for limit, want := range map[int]string{0: "", 3: "more directories than"} {
+		p.watch = &watch.Hub{Most: limit}
 		p.open(undo.Limits{Files: 100})
 		if why, err := p.tracker.Unwatched(t.Context()); !strings.Contains(why, want) || (why == "") != (want == "") || err != nil {
-			t.Error(most, why, err)
+			t.Error(limit, why, err)
 		}
 	}
 }

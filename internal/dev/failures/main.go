@@ -143,8 +143,8 @@ func summary(o output) []string {
 		packages = packages[:somePacks]
 	}
 	room := allLines - len(packages) - 2
-	if most := room / (fewLines + 1); len(shown) > most {
-		shown = shown[:most]
+	if limit := room / (fewLines + 1); len(shown) > limit {
+		shown = shown[:limit]
 	}
 	each := share(shown, room)
 	var lines []string

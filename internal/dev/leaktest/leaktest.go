@@ -30,8 +30,8 @@ func Run(m *testing.M, options ...goleak.Option) int {
 }
 
 // find waits until no goroutine of a test runs, for at most the given time.
-func find(most time.Duration, options ...goleak.Option) error {
-	for end := time.Now().Add(most); ; {
+func find(limit time.Duration, options ...goleak.Option) error {
+	for end := time.Now().Add(limit); ; {
 		err := goleak.Find(options...)
 		if err == nil || time.Now().After(end) {
 			return err

@@ -150,10 +150,10 @@ func chart(agents []agent, all []results) []byte {
 		if r.unit == "" {
 			continue
 		}
-		most := 0.0
+		limit := 0.0
 		for i, a := range agents {
 			if !r.skip(a) {
-				most = max(most, r.value(all[i]))
+				limit = max(limit, r.value(all[i]))
 			}
 		}
 		fmt.Fprintf(&b, "<text x=\"0\" y=\"%d\" class=\"row\">%s</text>\n", y, r.title())
@@ -164,7 +164,7 @@ func chart(agents []agent, all []results) []byte {
 				fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">–</text>\n", left, y)
 				continue
 			}
-			long := max(1, int((width-left-60)*r.value(all[i])/most))
+			long := max(1, int((width-left-60)*r.value(all[i])/limit))
 			class := "bar"
 			if i == 0 {
 				class = "own"

@@ -286,7 +286,7 @@ func plainShell() ([]time.Duration, error) {
 // which gives the largest sum and the number of processes at that moment.
 func watchMemory(pid int) (stop func() (int64, int)) {
 	quit, done := make(chan struct{}), make(chan struct{})
-	var most int64
+	var limit int64
 	var count int
 	go func() {
 		defer close(done)
@@ -296,8 +296,8 @@ func watchMemory(pid int) (stop func() (int64, int)) {
 			for _, p := range all {
 				sum += proportional(p)
 			}
-			if sum > most {
-				most, count = sum, len(all)
+			if sum > limit {
+				limit, count = sum, len(all)
 			}
 			select {
 			case <-quit:
@@ -309,7 +309,7 @@ func watchMemory(pid int) (stop func() (int64, int)) {
 	return func() (int64, int) {
 		close(quit)
 		<-done
-		return most, count
+		return limit, count
 	}
 }
 

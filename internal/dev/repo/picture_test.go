@@ -49,13 +49,13 @@ func packagePicture(t *testing.T) string {
 
 // height returns the length of the longest chain of imports below a package in its layer.
 func height(t *testing.T, imports map[string][]string, l layer, path string) int {
-	most := 0
+	limit := 0
 	for _, imported := range imports[path] {
 		if layerOf(imported).name == l.name {
-			most = max(most, height(t, imports, l, imported)+1)
+			limit = max(limit, height(t, imports, l, imported)+1)
 		}
 	}
-	return most
+	return limit
 }
 
 func writeRow(b *strings.Builder, packages []string) {

@@ -95,6 +95,6 @@ func looksUTF16(head []byte) bool {
 			zeros[i%2]++
 		}
 	}
-	most, least := max(zeros[0], zeros[1]), min(zeros[0], zeros[1])
-	return len(head) >= 8 && least == 0 && most*20 >= len(head)/2*17
+	limit, least := max(zeros[0], zeros[1]), min(zeros[0], zeros[1])
+	return len(head) >= 8 && least == 0 && limit*20 >= len(head)/2*17
 }

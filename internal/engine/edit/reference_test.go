@@ -277,12 +277,12 @@ func checkResult(t interface{ Fatalf(string, ...any) }, text string, e Edit, m M
 }
 
 // someText makes texts in which look-alikes are frequent: of few different pieces, and often of fewer.
-func someText(t *rapid.T, label string, most int) string {
+func someText(t *rapid.T, label string, limit int) string {
 	pieces := []string{"a", "\n", " ", "b", "\t", "  ", "’", "'", "–", "-", "\u00A0", "é"}
 	if rapid.Bool().Draw(t, label+" few") {
 		pieces = pieces[:4]
 	}
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(pieces, "\n", "a")), 1, most).Draw(t, label), "")
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(pieces, "\n", "a")), 1, limit).Draw(t, label), "")
 }
 
 func mangle(t *rapid.T, s string) string {

@@ -141,8 +141,8 @@ func count(lines []string, line string) (n int) {
 
 // common returns the longest common subsequence of lines: indexes of a by those of b.
 func common(a, b []string) (map[int]int, error) {
-	const most = 4 << 20
-	if len(a)*len(b) > most {
+	const limit = 4 << 20
+	if len(a)*len(b) > limit {
 		return nil, errors.New("git's configuration: too many lines to compare")
 	}
 	length := make([][]int32, len(a)+1) // of the rest, by the position in a and b

@@ -106,12 +106,12 @@ func (s State) Since() []string {
 
 // added is what was appended to a log, or the start of it.
 func (l log) added() string {
-	const most = 64 << 10
+	const limit = 64 << 10
 	f, err := os.Open(l.path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.NewSectionReader(f, l.size, most)) // what can't be read isn't described
+	text, _ := io.ReadAll(io.NewSectionReader(f, l.size, limit)) // what can't be read isn't described
 	return string(text)
 }

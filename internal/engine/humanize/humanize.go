@@ -95,21 +95,21 @@ func Age(d time.Duration) string {
 }
 
 // List joins about this many items, and counts the rest if there are several: "a, b, 3 more".
-func List(items []string, most int) string {
-	if n := len(items) - most; n > 1 {
-		return strings.Join(items[:most], ", ") + ", " + Number(n) + " more"
+func List(items []string, limit int) string {
+	if n := len(items) - limit; n > 1 {
+		return strings.Join(items[:limit], ", ") + ", " + Number(n) + " more"
 	}
 	return strings.Join(items, ", ")
 }
 
 // Shorten cuts a text to a number of characters, and appends how many are missing.
-func Shorten(s string, most int) string {
-	if len(s) <= most {
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
 	n := 0
 	for i := range s {
-		if n == most {
+		if n == limit {
 			return s[:i] + fmt.Sprintf("… (%d more characters)", utf8.RuneCountInString(s[i:]))
 		}
 		n++

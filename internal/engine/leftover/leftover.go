@@ -123,8 +123,8 @@ func Sweep(dir string, remove func(kind Kind, path string) (gone bool)) {
 	}
 }
 
-// mostLog is the maximum size of a log that is read.
-const mostLog = 1 << 20
+// maxLog is the maximum size of a log that is read.
+const maxLog = 1 << 20
 
 func sweep(path string, remove func(Kind, string) bool) {
 	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
@@ -136,7 +136,7 @@ func sweep(path string, remove func(Kind, string) bool) {
 		return
 	}
 	all := true
-	for lines := bufio.NewScanner(io.LimitReader(f, mostLog)); lines.Scan(); {
+	for lines := bufio.NewScanner(io.LimitReader(f, maxLog)); lines.Scan(); {
 		kind, quoted, _ := strings.Cut(lines.Text(), " ")
 		if left, err := strconv.Unquote(quoted); err == nil && filepath.IsAbs(left) { // the last line may be cut
 			all = remove(Kind(kind), left) && all

@@ -27,8 +27,8 @@ func (t *bare) end(grace time.Duration) int {
 	return t.count()
 }
 
-func (t *bare) awaitNone(most time.Duration) bool {
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+func (t *bare) awaitNone(limit time.Duration) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if t.count() == 0 {
 			return true
 		}

@@ -145,26 +145,26 @@ func (k *capture) quiet() time.Duration {
 }
 
 // progress returns the current end of the output.
-func (k *capture) progress(most int) (tail string, bytes, lines int64, quiet time.Duration) {
+func (k *capture) progress(limit int) (tail string, bytes, lines int64, quiet time.Duration) {
 	k.mu.Lock()
-	recent, _ := k.recent.from(k.recent.total-int64(4*most), 4*most)
+	recent, _ := k.recent.from(k.recent.total-int64(4*limit), 4*limit)
 	bytes, lines, quiet = k.recent.total, k.lines, k.now().Sub(k.last)
 	binary := k.binary
 	k.mu.Unlock()
 	if binary {
 		return "", bytes, lines, quiet
 	}
-	p := cooked(recent, 0, most)
+	p := cooked(recent, 0, limit)
 	return k.mask.String(string(p.lastLines())), bytes, lines, quiet
 }
 
 // read returns output from an offset.
-func (k *capture) read(offset int64, most int) Piece {
+func (k *capture) read(offset int64, limit int) Piece {
 	k.mu.Lock()
 	if offset < 0 {
-		offset = max(0, k.recent.total-int64(most))
+		offset = max(0, k.recent.total-int64(limit))
 	}
-	raw, from := k.recent.from(offset, most)
+	raw, from := k.recent.from(offset, limit)
 	total, binary := k.recent.total, k.binary
 	k.mu.Unlock()
 	if from > offset { // the requested part is gone: begin with a whole line
@@ -356,9 +356,9 @@ func (r *ring) write(p []byte) {
 func (r *ring) start() int64 { return r.total - int64(len(r.buf)) }
 
 // from returns a copy of the bytes from an offset, limited to the available range, and the offset used.
-func (r *ring) from(offset int64, most int) ([]byte, int64) {
+func (r *ring) from(offset int64, limit int) ([]byte, int64) {
 	offset = min(max(offset, r.start()), r.total)
-	n := int(min(r.total-offset, int64(most)))
+	n := int(min(r.total-offset, int64(limit)))
 	out := make([]byte, 0, n)
 	at := int(offset - r.start())
 	if len(r.buf) == r.max {

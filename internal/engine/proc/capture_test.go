@@ -106,12 +106,12 @@ func TestRing(t *testing.T) {
 			p = p[:rnd.IntN(len(p)+1)]
 			all += p
 			r.write([]byte(p))
-			at, most := int64(rnd.IntN(len(all)+3)), rnd.IntN(25)
+			at, limit := int64(rnd.IntN(len(all)+3)), rnd.IntN(25)
 			want := min(max(at, int64(max(0, len(all)-r.max))), int64(len(all)))
 			text := all[want:]
-			got, from := r.from(at, most)
-			if string(got) != text[:min(most, len(text))] || from != want || r.total != int64(len(all)) {
-				t.Fatalf("seed %d: from %d most %d of %q (max %d): got %q at %d", seed, at, most, all, r.max, got, from)
+			got, from := r.from(at, limit)
+			if string(got) != text[:min(limit, len(text))] || from != want || r.total != int64(len(all)) {
+				t.Fatalf("seed %d: from %d most %d of %q (max %d): got %q at %d", seed, at, limit, all, r.max, got, from)
 			}
 		}
 	}

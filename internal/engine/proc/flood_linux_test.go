@@ -147,8 +147,8 @@ func TestLive(t *testing.T) {
 			running.Add(-1)
 		},
 	})
-	most := int32(o.Duration/(50*time.Millisecond)) + 2
-	if n := calls.Load(); n < 2 || n > most || !strings.HasSuffix(last.Tail, "line 40\n") || last.Lines != 40 {
+	limit := int32(o.Duration/(50*time.Millisecond)) + 2
+	if n := calls.Load(); n < 2 || n > limit || !strings.HasSuffix(last.Tail, "line 40\n") || last.Lines != 40 {
 		t.Errorf("%d calls in %v, last %+v", n, o.Duration, last)
 	}
 }

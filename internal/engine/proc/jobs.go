@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// mostJobs is the maximum number of running jobs.
-	mostJobs = 64
+	// maxJobs is the maximum number of running jobs.
+	maxJobs = 64
 	// keptJobs is how many finished jobs can still be read.
 	keptJobs = 32
 )
@@ -116,7 +116,7 @@ func (j *Jobs) full() error {
 			n++
 		}
 	}
-	if n >= mostJobs {
+	if n >= maxJobs {
 		return fmt.Errorf("start background command: %d are running (the limit). Stop one first", n)
 	}
 	return nil
@@ -194,13 +194,13 @@ func (j *Jobs) News() []Job {
 }
 
 // Read reads a job's output from an offset, see Process.Read.
-func (j *Jobs) Read(id string, offset int64, most int) (Piece, Job, error) {
+func (j *Jobs) Read(id string, offset int64, limit int) (Piece, Job, error) {
 	one, err := j.find(id)
 	if err != nil {
 		return Piece{}, Job{}, err
 	}
 	look := one.look() // first: a job that has ended prints no more
-	return one.process.Read(offset, most), look, nil
+	return one.process.Read(offset, limit), look, nil
 }
 
 // Stop stops a job and everything it started, and returns when that is done. A stopped job isn't in News.

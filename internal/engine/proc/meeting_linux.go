@@ -30,8 +30,8 @@ type member struct {
 	met    bool // it has connected to another one
 }
 
-// mostKept bounds the number of mount namespaces that are kept. Later commands use another session.
-const mostKept = 1000
+// maxKept bounds the number of mount namespaces that are kept. Later commands use another session.
+const maxKept = 1000
 
 func newMeeting() *meeting {
 	return &meeting{sockets: sandbox.NewSockets(), owner: map[sandbox.ID]*member{}, members: map[*member]bool{}}
@@ -40,7 +40,7 @@ func newMeeting() *meeting {
 func (m *meeting) full() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.kept) >= mostKept
+	return len(m.kept) >= maxKept
 }
 
 // The requests of a keeper. Each message comes with the descriptor of its mount namespace.

@@ -302,8 +302,8 @@ func (p *Process) Stop() { p.stopOnce.Do(func() { close(p.stopping) }) }
 
 // Read returns output from an offset, at most about that many bytes; a negative offset is relative to the end. The last
 // 256 KB can be read.
-func (p *Process) Read(offset int64, most int) Piece {
-	return p.cap.read(offset, min(orElse(most, readOn), readOn))
+func (p *Process) Read(offset int64, limit int) Piece {
+	return p.cap.read(offset, min(orElse(limit, readOn), readOn))
 }
 
 // Progress returns the current state of the command.

@@ -225,9 +225,9 @@ func freeze(list func() []target) {
 	}
 }
 
-func awaitNone(list func() []target, gone <-chan struct{}, most time.Duration) bool {
+func awaitNone(list func() []target, gone <-chan struct{}, limit time.Duration) bool {
 	if gone != nil {
-		t := time.NewTimer(most)
+		t := time.NewTimer(limit)
 		defer t.Stop()
 		select {
 		case <-gone:
@@ -236,7 +236,7 @@ func awaitNone(list func() []target, gone <-chan struct{}, most time.Duration) b
 			return false
 		}
 	}
-	for end := time.Now().Add(most); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(limit); ; time.Sleep(2 * time.Millisecond) {
 		if len(list()) == 0 {
 			return true
 		}

@@ -213,7 +213,7 @@ func TestSessionKilledWhileStarting(t *testing.T) {
 func TestSessionFull(t *testing.T) {
 	needsSockets(t)
 	m := newMeeting()
-	m.kept = make([]int, mostKept)
+	m.kept = make([]int, maxKept)
 	if pid, errno := startKeeper(inSession, []int{0, 1}, m); pid != 0 || errno == 0 {
 		t.Error(pid, errno)
 	}

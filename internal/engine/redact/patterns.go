@@ -126,16 +126,16 @@ func (all *patterns) read(line string) error {
 		return errors.New("it doesn't have 5 columns")
 	}
 	p := pattern{kind: f[0], chars: alphabets()[f[2]], check: checks[f[4]]}
-	least, most, ranged := strings.Cut(f[3], "-")
+	least, limit, ranged := strings.Cut(f[3], "-")
 	var err, err2 error
 	p.min, err = strconv.Atoi(least)
 	switch {
 	case !ranged:
 		p.max = p.min
-	case most == "":
+	case limit == "":
 		p.max = longest
 	default:
-		p.max, err2 = strconv.Atoi(most)
+		p.max, err2 = strconv.Atoi(limit)
 	}
 	if err := errors.Join(err, err2); err != nil {
 		return err
@@ -286,7 +286,7 @@ func (s *scan) word(from, to int) {
 // match adds the token of a pattern that begins at from, with its body at at.
 func (s *scan) match(p *pattern, from, at int) {
 	to := at
-	for most := min(len(s.b), at+p.max+1); to < most && p.chars[s.b[to]]; {
+	for limit := min(len(s.b), at+p.max+1); to < limit && p.chars[s.b[to]]; {
 		to++
 	}
 	if to == len(s.b) && to-at <= p.max && !s.final {

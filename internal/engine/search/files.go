@@ -161,9 +161,9 @@ func (l *lister) visit(v *visited) {
 // done sorts, in each worker in parallel, and drops what is beyond the limit.
 func (l *lister) done() {
 	slices.SortFunc(l.best, l.req.compare)
-	if most := l.req.Offset + l.req.Limit; l.req.Limit > 0 && len(l.best) > most {
-		clear(l.best[most:])
-		l.best, l.worst = l.best[:most], l.best[most-1]
+	if limit := l.req.Offset + l.req.Limit; l.req.Limit > 0 && len(l.best) > limit {
+		clear(l.best[limit:])
+		l.best, l.worst = l.best[:limit], l.best[limit-1]
 	}
 }
 

@@ -16,15 +16,15 @@ const (
 
 // grepper searches files for one worker.
 type grepper struct {
-	c    *collector
-	find *finder
-	buf  []byte // with the text: that of the content, or own
-	own  []byte // made for the first file that needs it
-	size int    // of own at first
-	most int    // maximum size of own
-	take taker
-	sum  *Summary
-	long *dfa // for lines longer than the buffer
+	c     *collector
+	find  *finder
+	buf   []byte // with the text: that of the content, or own
+	own   []byte // made for the first file that needs it
+	size  int    // of own at first
+	limit int    // maximum size of own
+	take  taker
+	sum   *Summary
+	long  *dfa // for lines longer than the buffer
 
 	// For the current file:
 	r        io.Reader
@@ -39,9 +39,9 @@ type grepper struct {
 }
 
 func newGrepper(c *collector, sum *Summary) *grepper {
-	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), size: c.req.bufferSize(), most: maxBuffer}
+	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), size: c.req.bufferSize(), limit: maxBuffer}
 	if c.req.buffer > 0 {
-		g.most = 2 * g.size
+		g.limit = 2 * g.size
 	}
 	g.take = taker{p: c.req.Pattern, before: c.req.Before, after: c.req.After, maxLine: c.req.MaxLine}
 	g.find.stop = &c.member.stop

@@ -143,15 +143,15 @@ func peak(f func()) uint64 {
 	runtime.ReadMemStats(&before)
 	stop, done := make(chan bool), make(chan uint64)
 	go func() {
-		var most uint64
+		var limit uint64
 		for {
 			select {
 			case <-stop:
-				done <- most
+				done <- limit
 				return
 			case <-time.After(5 * time.Millisecond):
 				runtime.ReadMemStats(&now)
-				most = max(most, now.HeapInuse-min(now.HeapInuse, before.HeapInuse))
+				limit = max(limit, now.HeapInuse-min(now.HeapInuse, before.HeapInuse))
 			}
 		}
 	}()

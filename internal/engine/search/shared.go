@@ -21,7 +21,7 @@ type Shared struct {
 	passes []*pass
 
 	window time.Duration // for tests: how long a pass can be joined, instead of joinTime
-	most   int           // for tests: instead of maxListings
+	limit  int           // for tests: instead of maxListings
 }
 
 const (
@@ -81,11 +81,11 @@ func (s *Shared) keep(path string, l *listing) {
 		delete(s.dirs, path)
 		s.size -= old.bytes()
 	}
-	most := maxListings
-	if s.most > 0 {
-		most = s.most
+	limit := maxListings
+	if s.limit > 0 {
+		limit = s.limit
 	}
-	if s.size+l.bytes() <= most {
+	if s.size+l.bytes() <= limit {
 		s.dirs[path] = l
 		s.size += l.bytes()
 	}

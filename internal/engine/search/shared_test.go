@@ -156,7 +156,7 @@ func TestSharedEqualsSingle(t *testing.T) {
 		if seed%2 == 0 {
 			os.Mkdir(filepath.Join(top, ".git"), 0o755)
 		}
-		shared := &Shared{window: time.Hour, most: []int{0, 0, 2000}[seed%3]}
+		shared := &Shared{window: time.Hour, limit: []int{0, 0, 2000}[seed%3]}
 		rules := ignore.New(ignore.Options{Roots: []string{top}})
 		for round := range 60 {
 			var changes []string

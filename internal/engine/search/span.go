@@ -131,7 +131,7 @@ func (g *grepper) spans(n int) error {
 	i := 0
 	for {
 		var err error
-		for !g.eof && len(g.buf) < g.most {
+		for !g.eof && len(g.buf) < g.limit {
 			g.buf = append(g.buf, make([]byte, len(g.buf))...)
 			if n, err = g.fill(n, len(g.buf)); err != nil {
 				return err

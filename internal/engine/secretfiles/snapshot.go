@@ -61,14 +61,14 @@ type arrivals struct {
 	dropped int      // how many were before these
 }
 
-const mostArrivals = 10_000
+const maxArrivals = 10_000
 
 func (a *arrivals) add(path string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.paths) == mostArrivals {
-		a.dropped += mostArrivals / 2
-		a.paths = slices.Delete(a.paths, 0, mostArrivals/2)
+	if len(a.paths) == maxArrivals {
+		a.dropped += maxArrivals / 2
+		a.paths = slices.Delete(a.paths, 0, maxArrivals/2)
 	}
 	a.paths = append(a.paths, path)
 }

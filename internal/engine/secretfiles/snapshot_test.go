@@ -75,13 +75,13 @@ func TestAppeared(t *testing.T) {
 // With more arrivals than are kept, the result is incomplete, and says so.
 func TestTooManyArrivals(t *testing.T) {
 	var a arrivals
-	for i := range mostArrivals + 1 {
+	for i := range maxArrivals + 1 {
 		a.add(fmt.Sprint(i))
 	}
 	if _, complete := a.since(0); complete {
 		t.Error("complete")
 	}
-	if last, complete := a.since(a.next() - 1); !complete || !slices.Equal(last, []string{fmt.Sprint(mostArrivals)}) {
+	if last, complete := a.since(a.next() - 1); !complete || !slices.Equal(last, []string{fmt.Sprint(maxArrivals)}) {
 		t.Errorf("%q, %v", last, complete)
 	}
 	if last, complete := a.since(a.next()); !complete || len(last) > 0 {

@@ -186,10 +186,10 @@ func (l *lineReader) count(b []byte) {
 
 // keep stores a piece of a selected line, up to the length that can be shown.
 func (l *lineReader) keep(piece []byte) {
-	most := 4*l.window.MaxLine + 8 - len(l.kept)
-	if len(piece) > most {
+	limit := 4*l.window.MaxLine + 8 - len(l.kept)
+	if len(piece) > limit {
 		// The line ending is stored with the start of the line.
-		piece = piece[:max(most, 0)]
+		piece = piece[:max(limit, 0)]
 	}
 	l.kept = append(l.kept, piece...)
 }

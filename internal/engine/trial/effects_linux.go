@@ -468,8 +468,8 @@ func (f *found) leadsOut(path, target string) bool {
 	return !slices.ContainsFunc(f.t.layers, func(l layer) bool { return names.Below(target, l.Lower) })
 }
 
-// mostNotKept is the maximum number of paths in NotKept.
-const mostNotKept = 5
+// maxNotKept is the maximum number of paths in NotKept.
+const maxNotKept = 5
 
 // notKept finds the changes in temp directories.
 func (f *found) notKept() {
@@ -492,7 +492,7 @@ func (f *found) notKept() {
 					return nil // its content was changed
 				}
 			}
-			if f.MoreNotKept++; f.MoreNotKept <= mostNotKept {
+			if f.MoreNotKept++; f.MoreNotKept <= maxNotKept {
 				f.NotKept = append(f.NotKept, o.Lower+strings.TrimPrefix(path, o.Upper))
 			}
 			if d.IsDir() {
@@ -501,7 +501,7 @@ func (f *found) notKept() {
 			return nil
 		})
 	}
-	f.MoreNotKept = max(0, f.MoreNotKept-mostNotKept)
+	f.MoreNotKept = max(0, f.MoreNotKept-maxNotKept)
 }
 
 func fileOf(st *unix.Stat_t) File {

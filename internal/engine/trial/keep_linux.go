@@ -438,8 +438,8 @@ func (k *mover) open(key dirKey) (*os.File, error) {
 			unix.Chmod(fdPath(f), st.Mode&0o7777|0o700)
 		}
 	}
-	const most = 256 // maximum number of open directories
-	if len(k.dirs) >= most {
+	const limit = 256 // maximum number of open directories
+	if len(k.dirs) >= limit {
 		for key, f := range k.dirs {
 			f.Close()
 			delete(k.dirs, key)

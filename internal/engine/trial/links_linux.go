@@ -176,8 +176,8 @@ func (f *found) named(layer int, rel string) {
 	f.Special = append(f.Special, Special{filepath.Join(f.t.layers[layer].Lower, rel), "hard link"})
 }
 
-// mostAlike is the maximum number of deleted files that a new one is compared with.
-const mostAlike = 16
+// maxAlike is the maximum number of deleted files that a new one is compared with.
+const maxAlike = 16
 
 // origin returns the deleted file with the same content and attributes as a new one, preferably one of the same name.
 func (f *found) origin(rel string, all []gone) (gone, bool) {
@@ -197,7 +197,7 @@ func (f *found) origin(rel string, all []gone) (gone, bool) {
 			continue
 		}
 		seen[g.lower.Ino] = true
-		if len(seen) > mostAlike {
+		if len(seen) > maxAlike {
 			break
 		}
 		if f.moved(g, rel) {

@@ -18,8 +18,8 @@ type spare struct {
 	whole bool              // nothing has to be created
 }
 
-// mostSpares is the maximum number of spares, for concurrent trials.
-const mostSpares = 4
+// maxSpares is the maximum number of spares, for concurrent trials.
+const maxSpares = 4
 
 // takeSpare takes the directories of an earlier trial. Directories that are no longer empty are removed. The caller
 // holds l.mu.
@@ -69,7 +69,7 @@ func (t *Trial) recycle() bool {
 	}
 	t.l.mu.Lock()
 	defer t.l.mu.Unlock()
-	if t.l.closed || len(t.l.spare) == mostSpares {
+	if t.l.closed || len(t.l.spare) == maxSpares {
 		return false
 	}
 	t.l.spare = append(t.l.spare, spare{dirs: t.dirs, whole: true})

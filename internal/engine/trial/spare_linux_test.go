@@ -58,7 +58,7 @@ func TestSparesOfConcurrentTrials(t *testing.T) {
 	for range 2 {
 		homes := map[string]bool{}
 		var all []*Trial
-		for range mostSpares + 2 {
+		for range maxSpares + 2 {
 			tr, err := b.layers.New(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSparesOfConcurrentTrials(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := len(b.layers.spare); n != mostSpares {
+		if n := len(b.layers.spare); n != maxSpares {
 			t.Errorf("%d spares", n)
 		}
 	}
@@ -99,7 +99,7 @@ func TestEmptyDirectoriesAreLeft(t *testing.T) {
 		sessions, _ := filepath.Glob(filepath.Join(o.State, "s-*"))
 		return append(empty, sessions...)
 	}
-	for line, most := range map[string]int{"true": 1, "mkdir -p /tmp/a/b": 1, "echo secret > /tmp/fence": 0, "ln -s /secret /tmp/a": 0} {
+	for line, limit := range map[string]int{"true": 1, "mkdir -p /tmp/a/b": 1, "echo secret > /tmp/fence": 0, "ln -s /secret /tmp/a": 0} {
 		tr, _, _ := b.try(line)
 		if err := tr.Drop(); err != nil {
 			t.Error(err)
@@ -107,7 +107,7 @@ func TestEmptyDirectoriesAreLeft(t *testing.T) {
 		if err := b.layers.Close(); err != nil {
 			t.Error(err)
 		}
-		if found := left(); len(found) != most || most == 1 && !hasNoFiles(found[0]) {
+		if found := left(); len(found) != limit || limit == 1 && !hasNoFiles(found[0]) {
 			t.Errorf("%s: left %q", line, found)
 		}
 		b.layers = openLayers(t, o)

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostSynced is the maximum number of files that are synced before they are kept, as for an edit. Keeping 1,000 files
+// maxSynced is the maximum number of files that are synced before they are kept, as for an edit. Keeping 1,000 files
 // takes 20 ms, and syncing them 100 to 200 ms.
-const mostSynced = 16
+const maxSynced = 16
 
 // sync syncs the files that steps move, if there are few: otherwise a power failure could lose both them and what they
 // replaced.
@@ -26,7 +26,7 @@ func (k *mover) sync() error {
 			moved = append(moved, s)
 		}
 	}
-	if len(moved) > mostSynced {
+	if len(moved) > maxSynced {
 		return nil
 	}
 	for i, s := range moved {

@@ -18,10 +18,10 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
-// chunk is how much a way to use disk or memory uses at a time, and mostUsed how much in all.
+// chunk is how much a way to use disk or memory uses at a time, and maxUsed how much in all.
 const (
-	chunk    = 4 << 20
-	mostUsed = 2 << 30
+	chunk   = 4 << 20
+	maxUsed = 2 << 30
 )
 
 // ways to use disk space or memory, a chunk at a time. What they create stays until the process ends.
@@ -55,7 +55,7 @@ var ways = map[string]func(n int) error{
 // useTool uses as much as it can, and prints how much that is by now.
 func useTool(way string) int {
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // closes its directory in /proc
-	for n := range mostUsed / chunk {
+	for n := range maxUsed / chunk {
 		if err := ways[way](n); err != nil {
 			fmt.Println("failed:", err)
 			return 1

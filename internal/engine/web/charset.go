@@ -13,8 +13,8 @@ import (
 
 // Text returns at most that many bytes of the body as text, and its encoding. A byte order mark takes precedence, then
 // valid UTF-8, then the header, then the page itself. Invalid bytes become U+FFFD.
-func (p *Page) Text(most int) (string, string) {
-	body := p.Body[:min(len(p.Body), most)]
+func (p *Page) Text(limit int) (string, string) {
+	body := p.Body[:min(len(p.Body), limit)]
 	label := p.encoding()
 	if label == "utf-8" {
 		if len(body) < len(p.Body) {
@@ -29,7 +29,7 @@ func (p *Page) Text(most int) (string, string) {
 	if enc == nil {
 		return strings.ToValidUTF8(string(body), "\uFFFD"), "utf-8"
 	}
-	out, err := readUpTo(enc.NewDecoder().Reader(bytes.NewReader(body)), int64(most))
+	out, err := readUpTo(enc.NewDecoder().Reader(bytes.NewReader(body)), int64(limit))
 	if err != nil {
 		out = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	}

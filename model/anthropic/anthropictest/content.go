@@ -195,7 +195,7 @@ func checkResult(path string, c content) string {
 	return ""
 }
 
-func plain(s string, most int) bool {
-	return s != "" && len(s) <= most && strings.Trim(s,
+func plain(s string, limit int) bool {
+	return s != "" && len(s) <= limit && strings.Trim(s,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

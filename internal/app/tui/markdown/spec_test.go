@@ -93,21 +93,21 @@ func TestSpec(t *testing.T) {
 			}
 		}
 		for i := range 10 {
-			most := []int{1, 3, 10, 40, 200}[i%5]
+			limit := []int{1, 3, 10, 40, 200}[i%5]
 			var s markdown.Stream
 			var got []cell.Line
 			for rest := e.Markdown; rest != ""; {
-				n := 1 + random.IntN(min(len(rest), most))
+				n := 1 + random.IntN(min(len(rest), limit))
 				finished, _ := s.Add(rest[:n], specWidth)
 				got, rest = append(got, finished...), rest[n:]
 			}
 			got = append(got, s.End(specWidth)...)
 			if streamed := texts(got); !slices.Equal(strings.Fields(streamed), strings.Fields(whole)) {
-				t.Errorf("%d: %q in pieces of %d is %q, as a whole %q", e.Example, e.Markdown, most, streamed, whole)
+				t.Errorf("%d: %q in pieces of %d is %q, as a whole %q", e.Example, e.Markdown, limit, streamed, whole)
 				break
 			}
 			if a, b := targets(lines), targets(got); !slices.Equal(a, b) {
-				t.Errorf("%d: %q in pieces of %d opens %q, as a whole %q", e.Example, e.Markdown, most, b, a)
+				t.Errorf("%d: %q in pieces of %d opens %q, as a whole %q", e.Example, e.Markdown, limit, b, a)
 				break
 			}
 		}

@@ -41,8 +41,8 @@ func (t *terminal) show(going int, finished ...string) string {
 	}
 	live = append(live, strings.Repeat("-", t.columns), "> x", strings.Repeat("s", t.columns))
 	row := max(0, len(live)-2)
-	if most := max(1, t.rows-1); len(live) > most { // as the screen does
-		live = live[len(live)-most:]
+	if limit := max(1, t.rows-1); len(live) > limit { // as the screen does
+		live = live[len(live)-limit:]
 		row = max(0, len(live)-2)
 	}
 	t.Paint(paint.Frame{Finished: lines(finished...), Live: lines(live...), Cursor: paint.Position{Row: row, Column: 3}})

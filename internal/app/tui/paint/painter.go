@@ -317,8 +317,8 @@ func (p *Painter) Close() error {
 
 // fit cuts the live area to the terminal. One row remains for finished lines, so that none of it scrolls away.
 func (p *Painter) fit(live []cell.Line) []cell.Line {
-	if most := max(1, p.rows-1); len(live) > most {
-		live = live[len(live)-most:]
+	if limit := max(1, p.rows-1); len(live) > limit {
+		live = live[len(live)-limit:]
 	}
 	out := make([]cell.Line, len(live))
 	for i, l := range live {

@@ -187,9 +187,9 @@ func sign(t *testing.T, dir, name string) {
 
 func checkLines(t *testing.T, dir, text string) {
 	t.Helper()
-	var most int
+	var limit int
 	b, _ := os.ReadFile(filepath.Join(dir, "done"))
-	fmt.Sscan(string(b), &most)
+	fmt.Sscan(string(b), &limit)
 	next, inputs, rules, wrong := 1, 0, 0, 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \n")
@@ -207,8 +207,8 @@ func checkLines(t *testing.T, dir, text string) {
 			}
 		}
 	}
-	if next != most+1 || inputs != 1 || rules != 1 {
-		t.Errorf("%d of %d lines, %d input lines, %d rules", next-1, most, inputs, rules)
+	if next != limit+1 || inputs != 1 || rules != 1 {
+		t.Errorf("%d of %d lines, %d input lines, %d rules", next-1, limit, inputs, rules)
 	}
 	if n := bytes.Count([]byte(text), []byte("ssss")); t.Failed() {
 		t.Logf("%d pieces of status lines\n%s", n, text[:min(len(text), 3000)])

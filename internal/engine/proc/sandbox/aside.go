@@ -143,18 +143,18 @@ func (b *Base) Aside(dir string, approved ...string) (notes []string) {
 			note += fmt.Sprintf("The user did not approve that, but it could not be moved: %v. Don't run git there.",
 				err)
 		}
-		if moved = append(moved, path); len(moved) <= mostMoved {
+		if moved = append(moved, path); len(moved) <= maxMoved {
 			notes = append(notes, note)
 		}
 	}
-	if n := len(moved) - mostMoved; n > 0 {
+	if n := len(moved) - maxMoved; n > 0 {
 		notes = append(notes, fmt.Sprintf("It created %d more, which were moved to %s too.", n, dir))
 	}
 	return notes
 }
 
-// mostMoved is the maximum number of paths that are reported one by one.
-const mostMoved = 10
+// maxMoved is the maximum number of paths that are reported one by one.
+const maxMoved = 10
 
 // headOf returns the HEAD of a directory, which may have another case.
 func headOf(dir string) string {
@@ -171,8 +171,8 @@ func headOf(dir string) string {
 	return path
 }
 
-// mostAside is the maximum size of an archive. What is larger is renamed.
-const mostAside = 1 << 30
+// maxAside is the maximum size of an archive. What is larger is renamed.
+const maxAside = 1 << 30
 
 // moveAside moves a file, a link or a git directory to an archive in dir, and returns its path. If that fails, it
 // returns where it is now: it has another name, and git doesn't take it for a repository.
@@ -262,8 +262,8 @@ func (m *mover) add(path string, e fs.DirEntry, err error) error {
 	if header.Name == m.base+"/"+headAside {
 		header.Name = m.base + "/HEAD"
 	}
-	if m.size += header.Size; m.size > mostAside {
-		return fmt.Errorf("it has over %d MB", mostAside>>20)
+	if m.size += header.Size; m.size > maxAside {
+		return fmt.Errorf("it has over %d MB", maxAside>>20)
 	}
 	if err := m.tar.WriteHeader(header); err != nil || header.Size == 0 {
 		return err

@@ -30,8 +30,8 @@ func newCovers(ordered []Cover) *covers {
 	return &covers{list: list, names: make([]string, len(list)), events: -1}
 }
 
-// mostCovers is how many empty files have their own cover; the others share one.
-const mostCovers = 64
+// maxCovers is how many empty files have their own cover; the others share one.
+const maxCovers = 64
 
 // sharedCover is the name of that cover, and shownPrefix the beginning of the names of replaced files.
 const (
@@ -56,7 +56,7 @@ func (c *covers) fill(dir string) (err error) {
 				err = unix.Mknod(dir+"/"+name, unix.S_IFSOCK, 0)
 			}
 		case Empty:
-			if empty++; empty > mostCovers {
+			if empty++; empty > maxCovers {
 				name = sharedCover
 			}
 			err = unix.Mknod(dir+"/"+name, unix.S_IFREG|0o444, 0)

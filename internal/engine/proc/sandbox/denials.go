@@ -51,10 +51,10 @@ func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 				continue
 			}
 			as := Kind(as)
-			s := &search{as: as, most: mostOutside}
+			s := &search{as: as, limit: maxOutside}
 			if holding(r.From, roots) != "" {
 				if inside[as] == nil {
-					inside[as] = &search{as: as, most: mostDirs}
+					inside[as] = &search{as: as, limit: maxDirs}
 					d.searches = append(d.searches, inside[as])
 				}
 				s = inside[as]
@@ -70,17 +70,17 @@ func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 // search finds the paths that rules with wildcards apply to.
 type search struct {
 	as    Kind
-	most  int // directories
+	limit int // directories
 	rules []DenyRule
 	real  map[string]string // by DenyRule.From
 	tree  *tree
 }
 
-// mostOutside is how many directories are searched for one rule outside the workspace, and mostDenied how many paths
+// maxOutside is how many directories are searched for one rule outside the workspace, and maxDenied how many paths
 // are mounted over for the rules of a search: each takes some 20 µs in every command.
 const (
-	mostOutside = 20_000
-	mostDenied  = 2_000
+	maxOutside = 20_000
+	maxDenied  = 2_000
 )
 
 // Find finds the paths that the rules apply to now: covers that are unwritable or unreadable. text are sentences about
@@ -162,14 +162,14 @@ func (s *search) found() (paths []string, why string) {
 				return ok && names.Below(path, from) && r.Matches(filepath.Join(r.From, path[len(from):]))
 			})
 		})
-		s.tree.most, s.tree.plain = s.most, true
+		s.tree.limit, s.tree.plain = s.limit, true
 	}
 	paths = s.tree.walk().names
 	switch {
 	case s.tree.over:
-		return nil, fmt.Sprintf("there are more than %d directories to search", s.most)
-	case len(paths) > mostDenied:
-		return nil, fmt.Sprintf("it matches more than %d files", mostDenied)
+		return nil, fmt.Sprintf("there are more than %d directories to search", s.limit)
+	case len(paths) > maxDenied:
+		return nil, fmt.Sprintf("it matches more than %d files", maxDenied)
 	}
 	return paths, ""
 }

@@ -29,12 +29,12 @@ type linkCache struct {
 	found []string
 }
 
-// mostLinked is how many files in denied directories are looked at for other names.
-const mostLinked = 20_000
+// maxLinked is how many files in denied directories are looked at for other names.
+const maxLinked = 20_000
 
 // hardLinks returns the other names of files in the workspace.
 func (d *Denials) hardLinks(paths []string, links *linkCache) []string {
-	wanted, key, left := map[ID]bool{}, "", mostLinked
+	wanted, key, left := map[ID]bool{}, "", maxLinked
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 			if left--; left < 0 {

@@ -108,7 +108,7 @@ func TestDenialsAppeared(t *testing.T) {
 // A rule that matches too many files isn't enforced in part.
 func TestDenialsTooMany(t *testing.T) {
 	var names []string
-	for i := range mostDenied + 1 {
+	for i := range maxDenied + 1 {
 		names = append(names, "f"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+strings.Repeat("y", i/50)+".map")
 	}
 	ws, _ := deniedTree(t, names...)

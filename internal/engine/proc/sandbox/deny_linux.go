@@ -116,12 +116,12 @@ func oneByOne(unreadable []string) []string {
 	if os.Getuid() != 0 {
 		return unreadable
 	}
-	const most = 1000
+	const limit = 1000
 	var out []string
 	for _, path := range unreadable {
 		var files []string
 		err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
-			if len(files) > most {
+			if len(files) > limit {
 				return filepath.SkipAll
 			}
 			if err == nil && !e.IsDir() {
@@ -129,7 +129,7 @@ func oneByOne(unreadable []string) []string {
 			}
 			return err
 		})
-		if err != nil || len(files) > most {
+		if err != nil || len(files) > limit {
 			files = []string{path}
 		}
 		out = append(out, files...)

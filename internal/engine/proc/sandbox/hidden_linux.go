@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// mostEntries is how many entries of directories with hidden files are allowed one by one.
-const mostEntries = 20_000
+// maxEntries is how many entries of directories with hidden files are allowed one by one.
+const maxEntries = 20_000
 
 // without returns the limits without the files and directories that covers hide: Landlock only allows, so the other
 // entries of the directories above them are allowed one by one. list are these directories: their names can be listed.
 // Links are omitted: what they lead to is allowed, or isn't.
 func (l *Limits) without(covers []Cover) (left *Limits, list []string, err error) {
 	covers = Ordered(covers)
-	w := walker{hidden: map[string]bool{}, above: map[string]bool{}, room: mostEntries}
+	w := walker{hidden: map[string]bool{}, above: map[string]bool{}, room: maxEntries}
 	for _, path := range Covered(covers, Unreadable, Empty, Replaced, Closed) {
 		w.hidden[path] = true
 		for dir := filepath.Dir(path); !w.above[dir]; dir = filepath.Dir(dir) {
@@ -67,7 +67,7 @@ func (w *walker) walk(path string, out []string) ([]string, error) {
 		w.room -= len(entries)
 	}
 	if w.room < 0 {
-		return nil, fmt.Errorf("directories with hidden files have more than %d entries", mostEntries)
+		return nil, fmt.Errorf("directories with hidden files have more than %d entries", maxEntries)
 	}
 	for _, e := range entries {
 		child := filepath.Join(path, e.Name())

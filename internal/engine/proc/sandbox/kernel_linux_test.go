@@ -205,7 +205,7 @@ func TestSockets(t *testing.T) {
 		t.Error("a directory was added")
 	}
 	last, n := "", 0
-	for s.most = 10; len(s.files) < s.most; n++ {
+	for s.limit = 10; len(s.files) < s.limit; n++ {
 		path, file := make(strconv.Itoa(n))
 		s.Put(file)
 		last = path

@@ -245,8 +245,8 @@ func (s Surroundings) userConfig(home string) []string {
 // gitConfig returns a file of the user's git configuration and the files that it names: includes, and lists of ignored
 // files and attributes.
 func gitConfig(path, home string, seen map[string]bool) []string {
-	const most = 64
-	if seen[path] || len(seen) == most || !regular(path) {
+	const limit = 64
+	if seen[path] || len(seen) == limit || !regular(path) {
 		return nil
 	}
 	seen[path] = true

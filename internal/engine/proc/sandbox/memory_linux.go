@@ -77,9 +77,9 @@ func available() int64 {
 	return field(text, "MemAvailable:")
 }
 
-// mostMemory reports whether that is half of the system's memory: then the trial is stopped, even if another program
+// exceedsHalf reports whether that is half of the system's memory: then the trial is stopped, even if another program
 // uses it.
-func mostMemory(n int64) bool {
+func exceedsHalf(n int64) bool {
 	text, _ := os.ReadFile("/proc/meminfo")
 	return n > field(append([]byte{'\n'}, text...), "MemTotal:")/2
 }

@@ -134,14 +134,14 @@ func (s served) observe() {
 	answer(s.listener, &v)
 }
 
-// mostRefused bounds the number of reported paths.
-const mostRefused = 16
+// maxRefused bounds the number of reported paths.
+const maxRefused = 16
 
 // refuse records a write that was refused, and stops the command: its output no longer counts.
 func (b *Box) refuse(path string) {
 	b.mu.Lock()
 	first := len(b.refused) == 0
-	if !slices.Contains(b.refused, path) && len(b.refused) < mostRefused {
+	if !slices.Contains(b.refused, path) && len(b.refused) < maxRefused {
 		b.refused = append(b.refused, path)
 	}
 	b.mu.Unlock()

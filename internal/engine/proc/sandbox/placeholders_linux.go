@@ -129,9 +129,9 @@ func (b *Box) protectBelow(at string, parts []string, write []string, links int)
 
 // protectTarget protects the target of a dangling link.
 func (b *Box) protectTarget(link string, rest, write []string, links int) {
-	const most = 8
+	const limit = 8
 	target, err := os.Readlink(link)
-	if err != nil || links == most {
+	if err != nil || links == limit {
 		return
 	}
 	if !filepath.IsAbs(target) {

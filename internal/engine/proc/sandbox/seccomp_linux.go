@@ -403,7 +403,7 @@ type verdict struct {
 // listen denies the calls that the filter stops, and records which. They are denied whatever their arguments are by
 // then, so changing those meanwhile gains nothing. It makes the served ones for the caller. It ends with the process.
 func (b *Box) listen(fd int) {
-	busy := make(chan struct{}, mostServed)
+	busy := make(chan struct{}, maxServed)
 	for {
 		var n notification
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_RECV,

@@ -20,8 +20,8 @@ import (
 // to a file only through a descriptor of Listening, which came from a socket of the session: links, renames and equal
 // inode numbers can't lead to another one.
 
-// mostServed bounds the number of calls of a sandbox that are served at a time.
-const mostServed = 1024
+// maxServed bounds the number of calls of a sandbox that are served at a time.
+const maxServed = 1024
 
 // served is a call that the listener makes for a command.
 type served struct {
@@ -355,18 +355,18 @@ type Listening interface {
 	Meet() bool
 }
 
-// mostListening bounds the number of files. There are few: removed files are dropped.
-const mostListening = 4096
+// maxListening bounds the number of files. There are few: removed files are dropped.
+const maxListening = 4096
 
 // Sockets is a Listening for one command, which can't pass descriptors to others.
 type Sockets struct {
 	mu    sync.Mutex
 	files map[ID]int
-	most  int
+	limit int
 }
 
 // NewSockets returns an empty Sockets.
-func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}, most: mostListening} }
+func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}, limit: maxListening} }
 
 // In implements Listening.
 func (s *Sockets) In(int) {}
@@ -392,10 +392,10 @@ func (s *Sockets) Put(file int) (id ID, ok bool) {
 		unix.Close(old)
 		delete(s.files, id)
 	}
-	if len(s.files) >= s.most {
+	if len(s.files) >= s.limit {
 		s.sweep()
 	}
-	if len(s.files) >= s.most {
+	if len(s.files) >= s.limit {
 		return id, false
 	}
 	own, err := unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 3)

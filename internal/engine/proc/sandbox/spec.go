@@ -179,8 +179,8 @@ func (l Layers) String() string {
 	return strings.Join(names, "+")
 }
 
-// mostHostSockets bounds the number of protected sockets.
-const mostHostSockets = 256
+// maxHostSockets bounds the number of protected sockets.
+const maxHostSockets = 256
 
 // WithHostSockets returns the Spec with the sockets of other programs in writable directories, such as that of an SSH
 // agent in a temp directory. Otherwise a command could replace them and receive data of programs outside.
@@ -191,7 +191,7 @@ func (s *Spec) WithHostSockets() *Spec {
 	for line := range strings.Lines(string(text)) {
 		// Number, references, protocol, flags, type, state, inode, path.
 		fields := strings.SplitN(strings.Join(strings.Fields(line), " "), " ", 8)
-		if len(fields) == 8 && holding(fields[7], write) != "" && len(own.HostSockets) < mostHostSockets {
+		if len(fields) == 8 && holding(fields[7], write) != "" && len(own.HostSockets) < maxHostSockets {
 			own.HostSockets = append(own.HostSockets, fields[7])
 		}
 	}

@@ -18,7 +18,7 @@ type tree struct {
 	roots []string
 	match func(path string) bool
 	plain bool // only match counts: neither .git nor node_modules is special, and what matches isn't entered
-	most  int  // directories that are read
+	limit int  // directories that are read
 	over  bool // there were more
 	dirs  map[string]*treeDir
 }
@@ -57,21 +57,21 @@ type stamp struct {
 // tick is longer than a tick of the kernel's file times.
 const tick = 50 * time.Millisecond
 
-// mostDirs bounds the number of directories that are read. The rest is read-only.
-const mostDirs = 200_000
+// maxDirs bounds the number of directories that are read. The rest is read-only.
+const maxDirs = 200_000
 
 func newTree(roots []string, match func(path string) bool) *tree {
-	return &tree{roots: roots, match: match, most: mostDirs, dirs: map[string]*treeDir{}}
+	return &tree{roots: roots, match: match, limit: maxDirs, dirs: map[string]*treeDir{}}
 }
 
 // walk finds what must not be written.
-func (t *tree) walk() walked { return t.look(t.most, false) }
+func (t *tree) walk() walked { return t.look(t.limit, false) }
 
 // walkAll finds the repositories of all directories, including those that a command made unreadable. They are
 // readable until the caller restores that.
 func (t *tree) walkAll() walked { return t.look(int(^uint(0)>>1), true) }
 
-func (t *tree) look(most int, open bool) (out walked) {
+func (t *tree) look(limit int, open bool) (out walked) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = false
@@ -84,7 +84,7 @@ func (t *tree) look(most int, open bool) (out walked) {
 		at := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		if !at.inner {
-			if outer++; outer > most {
+			if outer++; outer > limit {
 				out.names, t.over = append(out.names, at.path), true
 				continue
 			}

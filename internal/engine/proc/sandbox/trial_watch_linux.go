@@ -96,8 +96,8 @@ func (b *Box) startTrial(dir string) error {
 	if b.shared {
 		t.memory.shared, _ = unix.Open(sharedDir, unix.O_PATH|unix.O_CLOEXEC, 0)
 	}
-	if most := b.spec.Trial.Bytes; most > 0 { // per file
-		n := uint64(max(most-b.spec.Trial.Used, most/8))
+	if limit := b.spec.Trial.Bytes; limit > 0 { // per file
+		n := uint64(max(limit-b.spec.Trial.Used, limit/8))
 		unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n})
 	}
 	go t.watch()
@@ -134,8 +134,8 @@ func (t *trying) wants(what string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	const most = 64
-	if slices.Contains(t.wanted, what) || len(t.wanted) == most {
+	const limit = 64
+	if slices.Contains(t.wanted, what) || len(t.wanted) == limit {
 		return
 	}
 	t.wanted = append(t.wanted, what)
@@ -187,9 +187,9 @@ func (b *Box) Ended() {
 // full describes that the command couldn't write everything. The kernel doesn't let a single file exceed the limit.
 func (t *trying) full() string {
 	// Other programs may have freed as much space as it took.
-	most := t.limits.Bytes
-	if most > 0 && (t.free.shrunk(most/8) || wrote() > most/8) && t.written() >= most-most/64 {
-		return wroteMore(most)
+	limit := t.limits.Bytes
+	if limit > 0 && (t.free.shrunk(limit/8) || wrote() > limit/8) && t.written() >= limit-limit/64 {
+		return wroteMore(limit)
 	}
 	const spare = 64 << 10
 	if t.free.least() < spare && t.free.shrunk(spare) {
@@ -198,7 +198,7 @@ func (t *trying) full() string {
 	return ""
 }
 
-func wroteMore(most int64) string { return fmt.Sprintf("it wrote more than %d MB", most>>20) }
+func wroteMore(limit int64) string { return fmt.Sprintf("it wrote more than %d MB", limit>>20) }
 
 func (b *Box) reportTrial(r *Report) { b.trial.report(r) }
 
@@ -269,7 +269,7 @@ func (t *trying) watch() {
 	add(&meter{limit: limits.Bytes, rate: writeRate, every: t.free.every(), left: t.free.left, count: t.written,
 		mine: func(int64) bool { return wrote() > limits.Bytes }}, wroteMore(limits.Bytes))
 	add(&meter{limit: limits.Memory, rate: memoryRate, every: countEvery, left: available,
-		count: func() int64 { return t.memory.use(processes()) }, mine: mostMemory},
+		count: func() int64 { return t.memory.use(processes()) }, mine: exceedsHalf},
 		fmt.Sprintf("it used more than %d MB of memory", limits.Memory>>20))
 	for last := (time.Time{}); ; {
 		if time.Since(last) >= watchEvery {

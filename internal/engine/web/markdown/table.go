@@ -174,12 +174,12 @@ func (g *grid) add(row *node) {
 	}
 }
 
-func spanOf(cell *node, key string, most int) int {
+func spanOf(cell *node, key string, limit int) int {
 	n, err := strconv.Atoi(attr(cell, key))
 	if err != nil || n < 1 {
 		return 1
 	}
-	return min(n, most)
+	return min(n, limit)
 }
 
 // cell returns the text of a cell in one line.

@@ -42,14 +42,14 @@ func day(date string) string {
 var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`) })
 
 // clean makes one line of limited length of an engine's text, which may have tags and entities.
-func clean(s string, most int) string {
-	if len(s) > 20*most {
-		s = s[:20*most]
+func clean(s string, limit int) string {
+	if len(s) > 20*limit {
+		s = s[:20*limit]
 	}
 	s = html.UnescapeString(tags().ReplaceAllString(s, ""))
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	if runes := []rune(s); len(runes) > most {
-		s = strings.TrimSpace(string(runes[:most])) + "…"
+	if runes := []rune(s); len(runes) > limit {
+		s = strings.TrimSpace(string(runes[:limit])) + "…"
 	}
 	return s
 }

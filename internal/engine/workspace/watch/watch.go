@@ -47,15 +47,15 @@ type Event struct {
 	Overflow bool   // events are missing
 }
 
-// mostWaiting is the maximum number of events that wait for a Watcher: with more, it gets an overflow.
-const mostWaiting = 100_000
+// maxWaiting is the maximum number of events that wait for a Watcher: with more, it gets an overflow.
+const maxWaiting = 100_000
 
 // give adds an event to those that wait.
 func (w *Watcher) give(e Event) {
 	n := len(w.waiting)
 	switch {
 	case w.lost, n > 0 && w.waiting[n-1] == e:
-	case e.Overflow || n >= mostWaiting:
+	case e.Overflow || n >= maxWaiting:
 		w.lost, w.waiting = true, nil
 	default:
 		w.waiting = append(w.waiting, e)
