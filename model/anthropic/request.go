@@ -50,11 +50,11 @@ type encoding struct {
 // sealed data.
 func (m *Model) encode(s *sending) ([]byte, error) {
 	m.mu.Lock()
-	q, most := m.quirks, m.maxTokens(s)
+	q, maxTokens := m.quirks, m.maxTokens(s)
 	messages := m.messages(s.Messages)
 	how := encoding{q, len(m.rejected), m.client.SendsImages()}
 	m.mu.Unlock()
-	out := request{Model: m.name, MaxTokens: most, Stream: true}
+	out := request{Model: m.name, MaxTokens: maxTokens, Stream: true}
 	if err := q.think(&out, s); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 	}
 	sampling, limit := m.client.Options.Sampling, map[string]json.RawMessage(nil)
 	if _, ok := sampling["max_tokens"]; ok {
-		limit = map[string]json.RawMessage{"max_tokens": json.RawMessage(fmt.Sprint(most))}
+		limit = map[string]json.RawMessage{"max_tokens": json.RawMessage(fmt.Sprint(maxTokens))}
 	}
 	body, err := m.kept.Object(out, "messages", s.CacheKey, how, entries, sampling, limit, m.client.Options.Extra)
 	if err != nil {

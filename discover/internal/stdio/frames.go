@@ -25,13 +25,13 @@ const keepOver = 512
 
 // frames reads lines of any length in bounded memory.
 type frames struct {
-	r     *bufio.Reader
-	limit int
-	most  int64 // a longer line is not read to its end; 0: no limit
-	buf   []byte
+	r       *bufio.Reader
+	limit   int
+	longest int64 // a longer line is not read to its end; 0: no limit
+	buf     []byte
 }
 
-// endless is the error for a line that is longer than frames.most.
+// endless is the error for a line that is longer than frames.longest.
 type endless int64
 
 func (e endless) Error() string {
@@ -64,7 +64,7 @@ func (f *frames) next() (frame, error) {
 			f.grow(len(piece))
 			f.buf = append(f.buf, piece...)
 		}
-		if f.most > 0 && fr.size > f.most {
+		if f.longest > 0 && fr.size > f.longest {
 			return frame{}, endless(fr.size)
 		}
 		if err == bufio.ErrBufferFull {

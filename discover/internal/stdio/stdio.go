@@ -139,7 +139,7 @@ func Start(c Command, log *Log) (*Process, error) {
 		launcher: c.Launcher, install: c.Install, urgent: c.Urgent,
 		writing: make(chan struct{}, 1), frames: newFrames(stdout, MaxMessage), stray: strayOutput{log: log},
 	}
-	p.frames.limit = MaxMessage // a first message is short
+	p.frames.longest = MaxMessage // a first message is short
 	go p.attend(stderr)
 	return p, nil
 }
@@ -256,7 +256,7 @@ func (p *Process) fill() error {
 		}
 		p.stray.end()
 		p.odd.Store(nil)
-		p.frames.limit = endlessLine
+		p.frames.longest = endlessLine
 		p.queue = append(p.queue, msg)
 	}
 	return nil

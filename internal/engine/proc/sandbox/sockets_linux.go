@@ -239,9 +239,9 @@ func (s served) waits(socket, domain int, addr []byte) error {
 	if flags&unix.O_NONBLOCK != 0 {
 		return connectOnce(socket, addr)
 	}
-	began, most := time.Now(), time.Duration(0)
+	began, timeout := time.Now(), time.Duration(0)
 	if limit, err := unix.GetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_SNDTIMEO); err == nil {
-		most = time.Duration(limit.Nano())
+		timeout = time.Duration(limit.Nano())
 	}
 	signaled := false
 	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -253,7 +253,7 @@ func (s served) waits(socket, domain int, addr []byte) error {
 		default:
 			return err
 		}
-		if most > 0 && time.Since(began) > most {
+		if timeout > 0 && time.Since(began) > timeout {
 			return err
 		}
 		time.Sleep(pause)
