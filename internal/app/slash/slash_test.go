@@ -77,7 +77,7 @@ func TestSlashesOfFrontEnds(t *testing.T) {
 		0:                                "agents compress context doctor help hooks init mcp memory permissions settings skills tools trust",
 		Lasts:                            "agents background clear compress context cost diff doctor effort export help hooks init mcp memory mode model permissions plan redo settings skills tools trust undo",
 		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export help hooks init mcp memory mode model permissions plan quit redo settings skills tools trust undo",
-		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export help hooks init keys mcp memory mode model permissions plan quit redo resume rewind settings skills theme tools trust undo",
+		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export help hooks init keys mcp memory mode model permissions plan quit redo resume rewind settings skills theme tools trust undo vim",
 	} {
 		s := &session.Session{Settings: &settings.Settings{}, Definitions: &session.Definitions{}, Outside: &session.Outside{}}
 		var got []string
