@@ -308,8 +308,8 @@ type Disk interface {
 	Resolve(path string) string
 	// Exists reports whether there is something at a resolved path.
 	Exists(path string) bool
-	// Git returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
-	// there is none, and a program that its configuration would run. known is false if that couldn't be determined.
+	// Git returns the top of the working tree of the repository that git would use in dir, a resolved directory ("":
+	// outside of one), and a program that its configuration would run. known is false if that couldn't be determined.
 	Git(dir string) (top, program string, known bool)
 	// Repository reports whether a path in the workspace is in a directory that git takes for a repository by its
 	// entries, or would if the path existed.

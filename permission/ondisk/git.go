@@ -225,7 +225,7 @@ func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 // errEnough reports that a visitor stopped.
 var errEnough = errors.New("enough")
 
-// anySubmodule names a submodule in a repository's index; "" if there is none.
+// anySubmodule names a submodule in a repository's index; "" if it has none.
 func anySubmodule(gitDir string) (name string, err error) {
 	err = eachEntry(gitDir, func(path string, mode uint32) error {
 		if mode&gitindex.TypeMask == gitindex.Gitlink {

@@ -128,7 +128,7 @@ func outputLine(l string, limit int) string {
 	return cell.Clean(plainText(l))
 }
 
-// inParens is a key after a text; "" if there is none.
+// inParens is a key after a text; "" without a key.
 func inParens(key string) string {
 	if key == "" {
 		return ""

@@ -73,7 +73,7 @@ func (s *scan) keys() {
 	})
 }
 
-// keyLines returns the end of the base64 in the body of a private key; 0: there is none.
+// keyLines returns the end of the base64 in the body of a private key; 0 if it has none.
 func keyLines(body []byte) (end int) {
 	group := alphabets()["group"]
 	for i := 0; i < len(body); i++ {

@@ -156,7 +156,7 @@ func (c *Command) Marked(w Word) bool {
 // Abs returns a path that doesn't depend on the directory dir, and whether name is one, on the system that dir is of: a
 // directory that begins with a drive or with // is one of Windows, where programs of Git's bash take C:/x, C:\x and
 // /c/x for the same file, and //server/share/x and \\server\share\x for one of another machine. What can't be told
-// (C:x, x:stream) is returned as it is: it is no path that could be resolved.
+// (C:x, x:stream) is returned as it is, because it can't be resolved.
 func Abs(dir, name string) (abs string, ok bool) {
 	if !ofWindows(dir) {
 		if strings.HasPrefix(name, "//") {
