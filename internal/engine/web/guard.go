@@ -119,7 +119,7 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 	}
 	var failed []error
 	for _, a := range addrs {
-		conn, err := c.dial(ctx, proxy, t, a)
+		conn, err := c.dial(ctx, proxy, t, a, c.judge)
 		if err == nil {
 			return conn, nil
 		}
@@ -132,7 +132,9 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 }
 
 // dial connects to one checked address.
-func (c *Client) dial(ctx context.Context, proxy *proxy, t Target, a netip.Addr) (net.Conn, error) {
+func (c *Client) dial(
+	ctx context.Context, proxy *proxy, t Target, a netip.Addr, judge func(Target, netip.Addr) error,
+) (net.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errors.New("no response for 10 s"))
 	defer cancel()
 	address := net.JoinHostPort(a.String(), t.port)
@@ -144,7 +146,7 @@ func (c *Client) dial(ctx context.Context, proxy *proxy, t Target, a netip.Addr)
 	case c.options.Dial != nil:
 		conn, err = c.options.Dial(ctx, "tcp", address)
 	default:
-		d := net.Dialer{Control: func(_, real string, _ syscall.RawConn) error { return c.controlled(t, real) }}
+		d := net.Dialer{Control: func(_, real string, _ syscall.RawConn) error { return controlled(t, real, judge) }}
 		conn, err = d.DialContext(ctx, "tcp", address)
 	}
 	if err != nil && context.Cause(ctx) != nil {
@@ -154,12 +156,12 @@ func (c *Client) dial(ctx context.Context, proxy *proxy, t Target, a netip.Addr)
 }
 
 // controlled checks the address again right before connecting.
-func (c *Client) controlled(t Target, address string) error {
+func controlled(t Target, address string, judge func(Target, netip.Addr) error) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return &RefusedError{t.Host(), "the address " + strings.ToValidUTF8(address, "?") + " is odd"}
 	}
-	return c.judge(t, ap.Addr())
+	return judge(t, ap.Addr())
 }
 
 // allowList are the hosts that may be contacted at any address.
@@ -235,6 +237,8 @@ func blocks(pairs ...string) []block {
 	return bs
 }
 
+const forDocumentation = "for documentation"
+
 // reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the addresses in
 // public ranges at which clouds serve their own machines.
 var reserved4 = blocks(
@@ -246,12 +250,12 @@ var reserved4 = blocks(
 	"169.254.0.0/16", "link-local, where cloud metadata is served",
 	"172.16.0.0/12", "private",
 	"192.0.0.0/24", "reserved for protocols",
-	"192.0.2.0/24", "for documentation",
+	"192.0.2.0/24", forDocumentation,
 	"192.88.99.0/24", "a 6to4 relay",
 	"192.168.0.0/16", "private",
 	"198.18.0.0/15", "for benchmarks",
-	"198.51.100.0/24", "for documentation",
-	"203.0.113.0/24", "for documentation",
+	"198.51.100.0/24", forDocumentation,
+	"203.0.113.0/24", forDocumentation,
 	"224.0.0.0/4", "multicast",
 	"240.0.0.0/4", "reserved or broadcast",
 )
@@ -259,9 +263,9 @@ var reserved4 = blocks(
 // reserved6 are the special ranges inside 2000::/3. Everything outside it is not public.
 var reserved6 = blocks(
 	"2001::/23", "reserved for protocols (Teredo among them)",
-	"2001:db8::/32", "for documentation",
+	"2001:db8::/32", forDocumentation,
 	"2002::/16", "6to4, which embeds an IPv4 address",
-	"3fff::/20", "for documentation",
+	"3fff::/20", forDocumentation,
 )
 
 var (

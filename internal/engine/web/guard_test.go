@@ -217,10 +217,10 @@ func TestControl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.dial(t.Context(), nil, target, netip.MustParseAddr("127.0.0.1")); err == nil || !strings.Contains(err.Error(), "loopback") {
+	if _, err := c.dial(t.Context(), nil, target, netip.MustParseAddr("127.0.0.1"), c.judge); err == nil || !strings.Contains(err.Error(), "loopback") {
 		t.Errorf("a dial to 127.0.0.1: %v", err)
 	}
-	if err := c.controlled(target, "not an address"); err == nil {
+	if err := controlled(target, "not an address", c.judge); err == nil {
 		t.Error("an odd address passes")
 	}
 }
