@@ -113,6 +113,11 @@ func keep(what kind) int {
 		if box != nil {
 			box.OnLimit(func() { k.end(0) })
 		}
+		if s.proxied && what&(ownNetwork|inSession) != 0 {
+			err = k.openProxy(s)
+		}
+	}
+	if err == nil {
 		k.main, err = launch(s, box)
 	}
 	if err != nil {

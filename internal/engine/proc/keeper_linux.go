@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"sync"
@@ -450,6 +451,9 @@ type kept struct {
 	exits   chan exit
 	ended   chan struct{}
 	left    int // set before ended is closed
+
+	serve   func(net.Listener) // of its command
+	proxies []net.Listener     // that were passed to it
 }
 
 func newKept(p *os.Process, ctl *os.File) *kept {
@@ -472,7 +476,7 @@ const stopCheck = 200 * time.Millisecond
 // run sends the command and waits until the keeper reports that it has started, however long a busy machine takes.
 // reported is false if the context ended, or if the command has stopped its keeper, which then can't report anything.
 func (t *kept) run(ctx context.Context, s *spec) (reported bool, err error) {
-	t.marker = s.marker
+	t.marker, t.serve = s.marker, s.serve
 	go t.listen()
 	interrupted := make(chan struct{})
 	release := context.AfterFunc(ctx, func() {
@@ -525,14 +529,17 @@ func (t *kept) isStopped() bool {
 // listen receives the keeper's messages until it exits.
 func (t *kept) listen() {
 	var ready, started, exited, clean bool
+	from := &withFiles{file: t.ctl}
 	for {
-		kind, body, err := receive(t.ctl)
+		kind, body, err := receive(from)
 		if err != nil {
 			break
 		}
 		switch kind {
 		case msgReady:
 			ready = true
+		case msgProxy:
+			t.openProxies(from)
 		case msgStarted:
 			started = true
 			t.started <- nil
@@ -559,6 +566,7 @@ func (t *kept) listen() {
 		}
 	}
 	t.ctl.Close()
+	from.close()
 	if !clean { // another process killed the keeper
 		t.left = endAll(func() []target { return marked(t.marker, 0) }, nil, 0)
 		sandbox.RemoveTemp(boxTemp(t.marker))
@@ -580,6 +588,9 @@ func (t *kept) listen() {
 		go t.keeper.Wait()
 	} else {
 		t.keeper.Wait()
+	}
+	for _, l := range t.proxies {
+		l.Close()
 	}
 	close(t.ended)
 }

@@ -190,6 +190,7 @@ func (p *Process) watch(ctx context.Context) {
 
 // await returns the reason for the end, and the exit status if it exited.
 func (p *Process) await(ctx context.Context) (Ended, exit) {
+	began := time.Now()
 	var deadline <-chan time.Time
 	if p.cmd.Timeout > 0 {
 		t := time.NewTimer(p.cmd.Timeout)
@@ -207,6 +208,12 @@ func (p *Process) await(ctx context.Context) (Ended, exit) {
 			if p.isDetached() {
 				deadline, done, detach = nil, nil, nil
 				continue
+			}
+			if p.cmd.Held != nil {
+				if left := p.cmd.Timeout + p.cmd.Held() - time.Since(began); left > 0 {
+					deadline = time.After(left)
+					continue
+				}
 			}
 			return TimedOut, exit{}
 		case <-done:

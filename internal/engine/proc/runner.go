@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,6 +162,7 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	s = spec{
 		argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil, probe: c.probe,
+		proxied: c.Proxy != nil, serve: c.Proxy,
 	}
 	// If Adze runs inside Adze, the inner one's marker counts.
 	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }),
@@ -326,7 +328,13 @@ type Command struct {
 	// BestEffort is set.
 	Sandbox *sandbox.Spec
 
+	// Proxy, if not nil, is called with a listener before the command starts, if that has a network of its own: it is
+	// the command's HTTP proxy, and all that it reaches. The listener closes when no process is left.
+	Proxy func(net.Listener)
+
 	Timeout time.Duration // from when it has started; 0 means none
+	// Held, if not nil, returns how much of the time so far doesn't count.
+	Held func() time.Duration
 	probe   bool          // others like it aren't expected: no supervisor is started ahead
 
 	Input []byte // what it reads on its standard input; nil means nothing

@@ -258,6 +258,7 @@ const (
 	msgRun     = 'R' // to the keeper: a spec
 	msgStop    = 'T' // to the keeper: grace in milliseconds
 	msgReady   = 'K' // the keeper is ready for its command
+	msgProxy   = 'P' // a socket that listens in the command's network, as a descriptor
 	msgStarted = 'S' // pid
 	msgFailed  = 'F' // errno; if the sandbox couldn't be made, a text with the reason
 	msgExited  = 'X' // wait status, number of leftover processes; the sandbox's report as JSON
@@ -325,6 +326,7 @@ func (s *spec) encode() []byte {
 	list(s.env)
 	str(s.input)
 	str(strconv.FormatBool(s.split))
+	str(strconv.FormatBool(s.proxied))
 	switch {
 	case s.made != nil:
 		str(string(s.made.Encode()))
@@ -363,7 +365,7 @@ func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
 		return v, true
 	}
 	s := &spec{}
-	var ok [7]bool
+	var ok [8]bool
 	s.dir, ok[0] = str()
 	s.script, ok[1] = str()
 	s.argv, ok[2] = list()
@@ -371,6 +373,8 @@ func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
 	s.input, ok[4] = str()
 	split, isSplit := str()
 	s.split, ok[5] = split == "true", isSplit
+	proxied, isProxied := str()
+	s.proxied, ok[7] = proxied == "true", isProxied
 	raw, last := str()
 	if ok[6] = last; slices.Contains(ok[:], false) || len(s.argv) == 0 || len(b) > 0 {
 		return nil, nil, bad

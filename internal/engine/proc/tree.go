@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -47,6 +48,9 @@ type spec struct {
 	marker string // value of markerVar in env
 	input  string // for its standard input; empty: none
 	probe  bool   // it only tests what works
+	// proxied means that it reaches others through a proxy on its own loopback, which serve is given
+	proxied bool
+	serve   func(net.Listener)
 
 	split bool     // its standard error is separate from its output
 	errs  *os.File // read end of that, once it has started

@@ -186,6 +186,10 @@ func (t *trying) connecting(addr []byte, err error) {
 	to, ok := addressOf(addr)
 	switch {
 	case !ok:
+	case to == t.proxy:
+		t.mu.Lock()
+		t.proxied = true
+		t.mu.Unlock()
 	case to.Addr().IsLoopback() || to.Addr().IsUnspecified():
 		t.loopback(to.String(), err == unix.ECONNREFUSED)
 	case slices.Contains(t.own, to.Addr().String()):

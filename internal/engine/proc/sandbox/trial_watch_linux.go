@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,8 @@ type trying struct {
 	over    bool            // it was stopped
 
 	own      []string // addresses of the resolver
+	proxy    netip.AddrPort
+	proxied  bool // it has used the proxy
 	counters [2]*os.File
 	mounts   int // its mount namespace
 	ruleset  int // its Landlock rules
@@ -61,6 +64,14 @@ func (b *Box) OnLimit(end func()) {
 			free: newSpace(b.spec.Trial),
 		}
 		b.trial.memory = memory{limit: b.spec.Trial.Memory, shared: -1}
+	}
+}
+
+// ProxyAt sets the address of the command's proxy. A trial that has used it isn't stopped when it tries to reach the
+// network in another way. It must be called after OnLimit.
+func (b *Box) ProxyAt(addr netip.AddrPort) {
+	if b.trial != nil {
+		b.trial.proxy = addr
 	}
 }
 
@@ -141,7 +152,12 @@ func (t *trying) wants(what string) {
 	t.wanted = append(t.wanted, what)
 	if len(t.wanted) == 1 {
 		time.AfterFunc(networkTime, func() {
-			t.stop("it tried to reach the network and was stopped 3 s later")
+			t.mu.Lock()
+			other := t.proxied
+			t.mu.Unlock()
+			if !other {
+				t.stop("it tried to reach the network and was stopped 3 s later")
+			}
 		})
 	}
 }
