@@ -185,6 +185,7 @@ type shellCall struct {
 	before  string   // the result in the sandbox, if the command runs again without one
 	tries   bool     // it runs in a trial
 	moves   []string // notes on repositories that were moved aside
+	network *network // nil: it has none, or that of this machine
 }
 
 // The parts of a long output that the result includes. The rest is in a file.
@@ -206,11 +207,13 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	select {
 	case <-p.Done():
 	case id := <-r.moved:
+		c.network.stopAsking()
 		return c.moved(ctx, id, p), nil
 	}
 	c.shell.leave(r) // it may run again
 	quiet := p.Progress().Quiet
 	o := p.Wait()
+	c.network.close()
 	err = c.release(ctx)
 	c.held.done(o.Leftover == 0)
 	if err != nil {
@@ -234,6 +237,7 @@ func (c *shellCall) begin(ctx context.Context) (*proc.Process, *longOutput, erro
 	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
 	c.command.Head, c.command.Tail, c.command.Spill = outputHead, outputTail, whole
 	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
+	c.openNetwork()
 	p, err := c.shell.runner.Start(ctx, c.command)
 	return p, whole, err
 }

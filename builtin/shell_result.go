@@ -35,6 +35,9 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if kept != "" {
 		b.WriteString(kept + "\n")
 	}
+	for _, line := range c.network.lines() {
+		b.WriteString(line + "\n")
+	}
 	if note := hiddenNote(o, c.shell.files.ws.Project()); note != "" {
 		b.WriteString(note + "\n")
 	}
@@ -47,8 +50,12 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		b.WriteString(err.Error() + "\n")
 	}
 	if err != nil && o.Suspect != "" && ctx.Err() == nil && c.tries {
-		fmt.Fprintf(&b, "Likely blocked, because it was tried without the network and where only the workspace can "+
-			"be written (%s).\n", o.Suspect)
+		without := "without the network"
+		if c.network != nil {
+			without = "with HTTP_PROXY as the only way to the network"
+		}
+		fmt.Fprintf(&b, "Likely blocked, because it was tried %s and where only the workspace can be written (%s).\n",
+			without, o.Suspect)
 	} else if o.Denied {
 		fmt.Fprintf(&b, "Likely blocked by a deny rule: %s. %s.\n", o.Suspect, o.Remedy)
 	} else if err != nil && o.Suspect != "" && ctx.Err() == nil {
@@ -87,6 +94,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		Display: tool.Literal(strings.TrimRight(shown, "\n")),
 		Compare: ending(o) + "\n" + o.Output.String(), // without the duration and the path of the output's file
 		Output:  o.Output.String(),
+		Hosts:   c.network.hosts(),
 	}, err
 }
 

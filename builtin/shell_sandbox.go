@@ -48,6 +48,9 @@ type Sandbox struct {
 	// Lines reads command lines with Home as the value of ~, for the policy too. nil: lines are read apart from it.
 	Lines *shellread.Lines
 	Home  string
+	// Network lets commands with a network namespace of their own reach hosts that the policy allows. nil: they reach
+	// nothing.
+	Network *Network
 }
 
 // sandboxes makes the sandboxes of a session.

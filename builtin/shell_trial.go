@@ -261,6 +261,7 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 		return nil, err
 	}
 	<-p.Done()
+	r.network.close()
 	r.outcome, r.quiet, r.whole = p.Wait(), p.Progress().Quiet, whole
 	if r.late, err = r.held.appeared(); err != nil || len(r.late) > 0 {
 		r.trial.Isolate()
@@ -316,6 +317,7 @@ func (r *triedCall) blocked() string {
 	switch i := slices.IndexFunc(o.Hidden, func(path string) bool { return asks != nil && asks(path) }); {
 	case i >= 0:
 		return "an ask rule applies to " + r.short(o.Hidden[i])
+	case failed && r.network.denied() && len(o.Network) == 0:
 	case failed && o.Suspect != "":
 		return o.Suspect
 	case failed && len(o.Network) > 0 && (o.Limit != "" || silent):
@@ -512,9 +514,10 @@ func (r *triedCall) chosen(answer json.RawMessage) (only func(path string) bool,
 // with returns the result of the command, with more lines for the model.
 func (r *triedCall) with(line string) tool.Result {
 	var lines []string
-	if len(r.outcome.Network) > 0 {
-		lines = append(lines, "It ran without the network, and wanted: "+
-			tool.Visible(strings.Join(r.outcome.Network, ", ")))
+	if wanted := tool.Visible(strings.Join(r.outcome.Network, ", ")); wanted != "" && r.network != nil {
+		lines = append(lines, "It ignored HTTP_PROXY, the only way to the network here, and wanted: "+wanted)
+	} else if wanted != "" {
+		lines = append(lines, "It ran without the network, and wanted: "+wanted)
 	}
 	if r.outcome.Limit != "" {
 		lines = append(lines, "It was stopped: "+r.outcome.Limit+".")

@@ -42,6 +42,7 @@ type (
 		Compare string       `json:"-"`
 		Output  string       `json:"-"`
 		Missed  []string     `json:"-"`
+		Hosts   []tool.Host  `json:"hosts,omitempty"`
 	}
 	diffForm struct {
 		Diff     string         `json:"fileDiff"`

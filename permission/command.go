@@ -100,6 +100,8 @@ func (t *lineVerdict) add(s *commandVerdict) {
 	case t.first != "":
 	case len(s.asks) > 0:
 		t.first = s.asks[0].what()
+	case s.sends:
+		t.first = "it " + publishes
 	case s.network:
 		t.first = "it needs the network"
 	}

@@ -30,7 +30,8 @@ type commandVerdict struct {
 	covered *rule      // an allow rule that covers it
 	exact   bool       // it names a secret or a protected path: only a rule with exactly its words covers it
 	asks    []*finding // paths that it names, and that no place lets it use
-	network bool       // it needs the network
+	network bool       // it needs the network, and there is none where it is tried
+	sends   bool       // it publishes something
 	reads   []string   // paths that rules let it read
 }
 
@@ -79,7 +80,8 @@ func (w *commandJudge) judgeCommand(c *bash.Command) *commandVerdict {
 		s.free = s.free && !(w.onlyRules && c.Values == nil)
 	}
 	w.judgePaths(s)
-	s.network = !c.MayRun && match.NeedsNetwork(c)
+	s.network = !c.MayRun && !w.brokered() && match.NeedsNetwork(c)
+	s.sends = !c.MayRun && match.Publishes(c)
 	w.cover(s)
 	switch {
 	case s.why != "":
@@ -87,6 +89,8 @@ func (w *commandJudge) judgeCommand(c *bash.Command) *commandVerdict {
 		s.why = "only reads"
 	case len(s.asks) > 0:
 		s.why = s.asks[0].what()
+	case s.sends:
+		s.why = publishes
 	case s.network:
 		s.why = "needs the network"
 	default:
@@ -144,6 +148,14 @@ func (w *commandJudge) cover(s *commandVerdict) {
 			return
 		}
 	}
+}
+
+// publishes is what can't be tried: it has effects on other machines.
+const publishes = "publishes something, which can't be taken back"
+
+// brokered reports whether commands that weren't approved reach the hosts that rules or the user allow.
+func (e *engine) brokered() bool {
+	return e.world.Network && e.mode != Plan && e.world.place() == Overlay
 }
 
 // decide makes the verdict as strict as a rule requires. what is the rule's object, if it isn't the command itself.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
@@ -125,6 +126,9 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 		return e.command(r, a)
 	}
 	j := judged{access: a, finding: e.world.look(a)}
+	if connects(r, a) {
+		j.class, j.act, j.target = connection, "connects to ", strings.TrimSuffix(a.Target, ":443")
+	}
 	if a.Verb == tool.Writes && slices.ContainsFunc(r.Access,
 		func(o tool.Access) bool { return o.Verb == tool.Execs }) {
 		j.class = opening // a mode that relies on the sandbox doesn't open it
@@ -147,7 +151,7 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 func (e *engine) about(r *tool.Request) Rules {
 	about := func(list []*rule, strict bool) (out []*rule) {
 		for _, u := range list {
-			if u.verb == reading || u.verb == writing || u.ofTool(&r.Declaration, strict) {
+			if u.verb == reading || u.verb == writing || u.verb == networking || u.ofTool(&r.Declaration, strict) {
 				out = append(out, u)
 			}
 		}

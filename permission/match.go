@@ -25,6 +25,8 @@ func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, mat
 func means(u *rule, r *tool.Request, a tool.Access, f *finding) match.Match {
 	ofTool := u.ofTool(&r.Declaration, false)
 	switch {
+	case u.verb == networking && !ofTool:
+		return meansNetwork(u, a)
 	case ofTool && u.whole:
 		return match.Yes
 	case a.Verb == tool.Reads || a.Verb == tool.Writes:
@@ -66,6 +68,8 @@ func covers(u *rule, r *tool.Request, a tool.Access, f *finding) bool {
 	switch {
 	case a.Verb == tool.Execs:
 		return false // see command
+	case u.verb == networking:
+		return coversNetwork(u, r, a)
 	case a.Verb == tool.Reads && (ofTool || u.verb == reading), a.Verb == tool.Writes && (ofTool || u.verb == writing):
 		return coversPath(u, f)
 	case a.Verb == tool.Reads && u.verb == writing && wrote(r, a.Target) && !f.exact:

@@ -52,6 +52,7 @@ const (
 	outsideWrite       // writes outside it, and to protected names
 	unknown            // commands, and unknown effects
 	host               // access to a host
+	connection         // a command's connection to a host
 	opening            // writes of a command to paths that its sandbox protects
 )
 
@@ -65,6 +66,7 @@ func (c class) verdict(m Mode) tool.Verdict {
 		outsideWrite: {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		unknown:      {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		host:         {tool.Ask, tool.Ask, tool.Ask, tool.Allow},
+		connection:   {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		opening:      {tool.Deny, tool.Ask, tool.Ask, tool.Ask},
 	}
 	return rows[c][m.column()]

@@ -17,6 +17,8 @@ func (e engine) candidates(r *tool.Request, j *judged) []string {
 		return nil
 	case j.access.Verb == tool.Execs:
 		return j.line.offers()
+	case j.class == connection:
+		return networkRule(j.access.Target)
 	case j.access.Verb == tool.Reaches:
 		return append(hostRule(whole, j.access.Target), whole)
 	case j.path == "":
@@ -107,7 +109,7 @@ func extent(offer string) string {
 		return "with any further words"
 	case r.verb == shelling:
 		return "exactly these words"
-	case r.verb == oneTool && isAddress(r.domain.host):
+	case r.verb == networking, r.verb == oneTool && isAddress(r.domain.host):
 		return "this host"
 	case r.verb == oneTool:
 		return "this domain"

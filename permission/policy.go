@@ -22,6 +22,7 @@
 //	Edit(/docs/**)               everything that writes below docs in the workspace
 //	Shell(go test:*)             commands that start with these words
 //	WebFetch(domain:go.dev)      a host with its subdomains
+//	Network(*.example.com:443)   hosts that commands connect to
 //	github__create_issue         an external tool
 //
 // [ParseRules] reads them. [Policy.Judge] puts rules that would allow a call into [tool.Decision].Offer, from narrow to

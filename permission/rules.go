@@ -100,7 +100,7 @@ func (r Rules) Unused(tools []tool.Declaration) []tool.Rule {
 
 // ToolNames returns the names of these tools in rules.
 func ToolNames(tools []tool.Declaration) []string {
-	names := []string{"Read", "Edit", "Shell"}
+	names := []string{"Read", "Edit", "Shell", "Network"}
 	for _, d := range tools {
 		for _, name := range []string{d.Title(), d.Name} {
 			if !slices.Contains(names, name) {
@@ -138,10 +138,11 @@ func (r *rule) in(w World) *rule {
 type verb int
 
 const (
-	oneTool  verb = iota
-	reading       // Read: everything that reads paths
-	writing       // Edit: everything that writes them
-	shelling      // Shell: commands
+	oneTool    verb = iota
+	reading         // Read: everything that reads paths
+	writing         // Edit: everything that writes them
+	shelling        // Shell: commands
+	networking      // Network: connections of commands
 )
 
 // rule is a parsed rule.
@@ -160,7 +161,8 @@ type rule struct {
 	path      pathPattern
 	isPath    bool
 	domain    domain
-	print     string // the beginning of a fingerprint: the version of the tool that was allowed
+	ends      []endpoint // of a rule on the network
+	print     string     // the beginning of a fingerprint: the version of the tool that was allowed
 }
 
 // parseRule reads Tool or Tool(specifier).
@@ -198,6 +200,8 @@ func (r *rule) interpret(loose bool) error {
 		r.verb = reading
 	case "Edit":
 		r.verb = writing
+	case "Network":
+		r.verb = networking
 	case "Shell", "Bash":
 		r.verb = shelling
 	case "ShellTool":
@@ -219,6 +223,9 @@ func (r *rule) interpret(loose bool) error {
 	case shelling:
 		r.command, err = match.ParsePattern(r.spec, loose)
 		r.isCommand = err == nil
+		return err
+	case networking:
+		r.ends, err = parseEndpoints(r.spec)
 		return err
 	case reading, writing:
 		r.path, err = parsePathOn(runtime.GOOS, r.spec)

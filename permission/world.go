@@ -27,6 +27,8 @@ type World struct {
 	Disk func() Disk
 	// Place returns where commands run that were not approved. It is called if it decides. nil: None.
 	Place func() Place
+	// Network means that commands in the place Overlay reach hosts that rules or the user allow.
+	Network bool
 	// Secrets returns the secret files of the workspace, and whether the list is complete. It is called for commands
 	// that search directories in the place None. nil: such commands require approval.
 	Secrets func() (paths []string, known bool)

@@ -23,6 +23,16 @@ type Result struct {
 	// Missed is what a command wanted and didn't get where it was tried: "no network: example.com". It isn't sent
 	// anywhere.
 	Missed []string
+	// Hosts are the hosts that a command connected to, or wanted to, through a proxy.
+	Hosts []Host
+}
+
+// Host is a host that a command connected to.
+type Host struct {
+	Name     string `json:"name"` // with its port, unless that is 443 or 80
+	Sent     int64  `json:"sent"` // bytes
+	Received int64  `json:"received"`
+	Failure  string `json:"failure,omitempty"` // why a connection was denied or failed
 }
 
 // Part is a piece of content: a [Text] or a [Media].

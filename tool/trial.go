@@ -110,7 +110,7 @@ func (e *scheduledCall) runTrial(ctx, trial context.Context, inv *Invocation, d 
 	s := &screen{out: c.out, req: req}
 	began := time.Now()
 	over := make(chan trialResult, 1)
-	go callTrial(trial, inv, &Live{Call: e.call, Decision: d, Show: s.show, Ask: askInTrial}, over)
+	go callTrial(trial, inv, &Live{Call: e.call, Decision: d, Show: s.show, Ask: e.askHosts}, over)
 	r, stopped := e.awaitTrialEnd(trial, over)
 	e.tried = time.Since(began)
 	s.close()
@@ -182,7 +182,17 @@ func (e *scheduledCall) awaitTrialEnd(ctx context.Context, over chan trialResult
 	}
 }
 
-// askInTrial is Live.Ask of a trial.
+// askHosts is Live.Ask of a trial. It asks about hosts only: what is sent there can't be kept apart until it is
+// approved.
+func (e *scheduledCall) askHosts(ctx context.Context, q Invocation) (Decision, error) {
+	other := func(a Access) bool { return a.Verb != Reaches }
+	if len(q.Access) == 0 || slices.ContainsFunc(q.Access, other) || e.decl.Origin != "" {
+		return askInTrial(ctx, q)
+	}
+	return e.askLive(ctx, q)
+}
+
+// askInTrial denies all questions.
 func askInTrial(_ context.Context, q Invocation) (Decision, error) {
 	what := oneLine(q.Description)
 	return Decision{}, &DenialError{

@@ -15,7 +15,7 @@ func withResult(o Outcome, r Result) Outcome {
 	if r.Display != nil {
 		o.Result.Display = r.Display
 	}
-	o.Result.Compare, o.Result.Output, o.Result.Missed = r.Compare, r.Output, r.Missed
+	o.Result.Compare, o.Result.Output, o.Result.Missed, o.Result.Hosts = r.Compare, r.Output, r.Missed, r.Hosts
 	if len(r.Content) == 0 {
 		return o
 	}

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -120,17 +121,27 @@ func (q *Question) always(yes, approve string) []Choice {
 	if q.rules.Save == nil {
 		return out
 	}
+	user := Choice{
+		Act: Always, Rule: narrow, Scope: ForUser, Help: "the same, and save the rule in your own settings, for " +
+			"all projects",
+		Keys: [4]Key{Lines: {"u", yes + ", always, all projects"}, Spoken: {"9", "always in all projects"}},
+	}
+	if !q.ForProject() {
+		user.Keys[Editor] = Key{"always", "Always allow " + RuleList(narrow)}
+		return append(out, user)
+	}
 	return append(out, Choice{
 		Act: Always, Rule: narrow, Scope: ForProject, Help: "the same, and save the rule in this project's settings",
 		Keys: [4]Key{
 			Lines: {"p", yes + ", always in this project"}, Editor: {"always", "Always allow " + RuleList(narrow)},
 			Spoken: {"8", "always in this project"},
 		},
-	}, Choice{
-		Act: Always, Rule: narrow, Scope: ForUser, Help: "the same, and save the rule in your own settings, for " +
-			"all projects",
-		Keys: [4]Key{Lines: {"u", yes + ", always, all projects"}, Spoken: {"9", "always in all projects"}},
-	})
+	}, user)
+}
+
+// ForProject reports whether a rule for the call can be saved in the project's settings. Those can't allow hosts.
+func (q *Question) ForProject() bool {
+	return !slices.ContainsFunc(q.Why.Offer, permission.IsNetwork)
 }
 
 // sessionRule returns the rule that an approval for the session applies: the widest that was offered. For hosts it is

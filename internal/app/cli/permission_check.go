@@ -244,7 +244,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	world := permission.World{
 		Roots: []string{dir}, Home: c.user, State: c.home, Spill: filepath.Join(c.home, "spill"),
 		Disk:  ondisk.New([]string{dir}),
-		Place: place, Secrets: c.secrets(dir),
+		Place: place, Secrets: c.secrets(dir), Network: true,
 	}
 	restricted, err := session.Restricted(q.tools, world, r)
 	if err != nil || restricted.Verdict == tool.Deny {

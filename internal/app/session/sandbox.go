@@ -1,11 +1,15 @@
 package session
 
 import (
+	"net/http"
+	"net/netip"
+
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Bubblewrap is the sandbox backend that uses the program bwrap.
@@ -29,6 +33,19 @@ func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 			Skip: func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
 		Denied: s.deniedPaths, Lines: &s.lines, Home: project.Canonical(s.Env.Home),
+		Network: s.network(t),
+	}
+}
+
+// network returns the network of commands that were not approved; nil: they have none.
+func (s *Session) network(t settings.Tools) *builtin.Network {
+	if t.Trial == project.Untried {
+		return nil
+	}
+	return &builtin.Network{
+		On:    func() bool { return s.Policy.Mode() != permission.Plan },
+		Rule:  func(a netip.AddrPort) (tool.Verdict, tool.Rule, bool) { return s.Policy.Address(a) },
+		Proxy: http.ProxyFromEnvironment,
 	}
 }
 

@@ -146,7 +146,8 @@ func Open(env project.Env, o Options) (*Session, error) {
 		Roots: s.Tools.Roots(), Home: project.Canonical(env.Home), State: project.Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
 		Disk:  ondisk.New(s.Tools.Roots()), Place: s.Place, Secrets: s.Tools.Secrets,
-		Lines: &s.lines,
+		Lines:   &s.lines,
+		Network: s.Settings.Tools.Trial != project.Untried,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
 	if err := s.setRules(); err != nil {

@@ -350,7 +350,9 @@ func (s *Screen) alwaysKey(q *question, name string) {
 	case "s":
 		q.scope = approval.ForSession
 	case "p":
-		q.scope = approval.ForProject
+		if q.ForProject() {
+			q.scope = approval.ForProject
+		}
 	case "u":
 		q.scope = approval.ForUser
 	case "esc":

@@ -448,6 +448,9 @@ func (q *question) scopeKeys() []cell.Line {
 		{approval.ForProject, "p", "project", "save for this project"},
 		{approval.ForUser, "u", "user", "save for all projects"},
 	} {
+		if s.scope == approval.ForProject && !q.ForProject() {
+			continue
+		}
 		h := hint(s.key, s.name)
 		if s.scope == q.scope {
 			h[len(h)-1].Style, enter = cell.Bold, s.enter

@@ -81,6 +81,7 @@ type Broker struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
+	making    sync.WaitGroup
 	mu        sync.Mutex
 	decisions map[Target]*decision
 	order     []*use
@@ -126,16 +127,20 @@ func Serve(l net.Listener, o Options) *Broker {
 	go func() {
 		defer close(b.done)
 		b.server.Serve(netutil.LimitListener(l, mostOpen)) // until it is closed
+		b.cancel()
+		b.plain.CloseIdleConnections()
 	}()
 	return b
 }
 
-// Close closes all connections.
+// Close closes all connections, and waits until no decision is being made. The end of the listener closes them too.
 func (b *Broker) Close() {
+	b.mu.Lock()
 	b.cancel()
+	b.mu.Unlock()
 	b.server.Close()
-	b.plain.CloseIdleConnections()
 	<-b.done
+	b.making.Wait()
 }
 
 // Uses returns the hosts that the command connected to or wanted to, in the order of their first connections.
@@ -212,16 +217,16 @@ func (b *Broker) decide(ctx context.Context, t Target) (*use, error) {
 	b.mu.Lock()
 	d := b.decisions[t]
 	if d == nil {
-		if len(b.decisions) == mostTargets {
+		if err := b.ctx.Err(); err != nil || len(b.decisions) == mostTargets {
 			b.mu.Unlock()
-			return nil, fmt.Errorf("%s: a command can't connect to more than %d hosts", t, mostTargets)
+			return &use{}, fmt.Errorf("%s: a command can't connect to more than %d hosts", t, mostTargets)
 		}
 		d = &decision{made: make(chan struct{}), use: &use{host: t.Host}}
 		if !t.Usual() {
 			d.use.host = t.String()
 		}
 		b.decisions[t], b.order = d, append(b.order, d.use)
-		go b.make(t, d)
+		b.making.Go(func() { b.make(t, d) })
 	}
 	b.mu.Unlock()
 	select {

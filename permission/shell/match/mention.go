@@ -258,8 +258,17 @@ const (
 
 // NeedsNetwork reports whether a command is known to need the network.
 func NeedsNetwork(c *bash.Command) bool {
-	r := program.RunnerOf(c.Base())
-	if slices.Contains(r.Network, program.Always) {
+	return hasSubcommand(c, program.RunnerOf(c.Base()).Network)
+}
+
+// Publishes reports whether a command is known to publish something.
+func Publishes(c *bash.Command) bool {
+	return hasSubcommand(c, program.RunnerOf(c.Base()).Publishes)
+}
+
+// hasSubcommand reports whether the first word of a command that isn't a flag is one of a list.
+func hasSubcommand(c *bash.Command, list []string) bool {
+	if slices.Contains(list, program.Always) {
 		return true
 	}
 	words := c.Words[min(1, len(c.Words)):]
@@ -267,7 +276,7 @@ func NeedsNetwork(c *bash.Command) bool {
 		_, words = program.SplitGit(c)
 	}
 	i := slices.IndexFunc(words, func(w bash.Word) bool { return !strings.HasPrefix(w.Text, "-") })
-	return i >= 0 && slices.Contains(r.Network, words[i].Text)
+	return i >= 0 && slices.Contains(list, words[i].Text)
 }
 
 // gitShown returns the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
