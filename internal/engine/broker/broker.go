@@ -113,6 +113,14 @@ func (u *use) fail(err error) error {
 	return err
 }
 
+// failed records why a connection failed, unless the command gave up.
+func (u *use) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return u.fail(err)
+}
+
 // Serve serves the connections of a command until Close.
 func Serve(l net.Listener, o Options) *Broker {
 	b := &Broker{o: o, decisions: map[Target]*decision{}, done: make(chan struct{})}
@@ -282,7 +290,7 @@ func (b *Broker) connect(ctx context.Context, t Target) (conn net.Conn, u *use, 
 	case rejected != nil:
 		return nil, u, http.StatusForbidden, u.fail(rejected)
 	case err != nil:
-		return nil, u, http.StatusBadGateway, u.fail(err)
+		return nil, u, http.StatusBadGateway, u.failed(ctx, err)
 	}
 	return &counted{inner, u}, u, 0, nil
 }

@@ -41,7 +41,7 @@ func (b *Broker) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	resp, err := b.plain.RoundTrip(out)
 	if err != nil {
-		refuse(w, http.StatusBadGateway, u.fail(err))
+		refuse(w, http.StatusBadGateway, u.failed(r.Context(), err))
 		return
 	}
 	defer resp.Body.Close()
