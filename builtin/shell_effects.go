@@ -31,7 +31,7 @@ func (r *triedCall) effects() tool.Effects {
 			Line: r.args.Command, Shell: r.shell.otherShell(), Directory: r.command.Dir, Purpose: r.args.Description,
 		},
 		Ending: r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network,
-		Temp:    r.found.NotKept,
+		Hosts: r.network.hosts(), Temp: r.found.NotKept,
 		Blocked: o.Suspect != "" || o.Limit != "" || o.Ended != proc.Exited || len(o.Hidden) > 0,
 	}
 	folded := map[string]int{}

@@ -219,7 +219,7 @@ func programOf(command string) string {
 		if !ok || found || len(call.Args) == 0 {
 			return !found
 		}
-		if word := path.Base(call.Args[0].Lit()); !slices.Contains([]string{".", "cd", "export", "set", "echo"}, word) {
+		if word := path.Base(call.Args[0].Lit()); !slices.Contains([]string{".", "cd", "exec", "export", "set", "echo"}, word) {
 			name, found = tool.Visible(word), true
 		}
 		return true

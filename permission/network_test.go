@@ -9,8 +9,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// reaches is a request of a command to connect to a target.
-func reaches(target string) tool.Request {
+// connecting is a request of a command to connect to a target.
+func connecting(target string) tool.Request {
 	return tool.Request{
 		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
 		Invocation:  tool.Invocation{Access: []tool.Access{{Verb: tool.Reaches, Target: target}}},
@@ -43,7 +43,7 @@ func TestNetworkRules(t *testing.T) {
 		"10.9.2.3:1": tool.Deny, "[2001:db8::]:443": tool.Allow, "[2001:db8::1]:443": tool.Ask, "x.evil.example.com:9": tool.Deny,
 		"both.example.com:443": tool.Ask, "web.example.com:443": tool.Ask,
 	} {
-		if d := p.Judge(reaches(target)); d.Verdict != want {
+		if d := p.Judge(connecting(target)); d.Verdict != want {
 			t.Errorf("%s: %v (%s), want %v", target, d.Verdict, d.Why(), want)
 		}
 	}
@@ -51,11 +51,11 @@ func TestNetworkRules(t *testing.T) {
 		"new.example.com:443": {"Network(new.example.com)"}, "new.example.com:22": {"Network(new.example.com:22)"},
 		"192.0.2.1:80": {"Network(192.0.2.1)"}, "[2001:db8::7]:22": {"Network([2001:db8::7]:22)"}, "both.example.com:443": nil,
 	} {
-		if d := p.Judge(reaches(target)); !slices.Equal(d.Offer, want) {
+		if d := p.Judge(connecting(target)); !slices.Equal(d.Offer, want) {
 			t.Errorf("%s: offers %q, want %q", target, d.Offer, want)
 		}
 	}
-	r := reaches("new.example.com:443")
+	r := connecting("new.example.com:443")
 	if !p.Remember(r, "Network(new.example.com)") || p.Judge(r).Verdict != tool.Allow {
 		t.Error("an approval for the session isn't remembered")
 	}
@@ -67,14 +67,14 @@ func TestNetworkAndModes(t *testing.T) {
 	for mode, want := range map[permission.Mode]tool.Verdict{
 		permission.Plan: tool.Deny, permission.Default: tool.Allow, permission.AutoEdit: tool.Allow, permission.Yolo: tool.Allow,
 	} {
-		if d := networkPolicy(t, mode, rules, nil, nil).Judge(reaches("a.example.com:443")); d.Verdict != want {
+		if d := networkPolicy(t, mode, rules, nil, nil).Judge(connecting("a.example.com:443")); d.Verdict != want {
 			t.Errorf("%s: %v", mode, d.Verdict)
 		}
 	}
-	if d := networkPolicy(t, permission.Yolo, nil, rules, nil).Judge(reaches("a.example.com:443")); d.Verdict != tool.Ask {
+	if d := networkPolicy(t, permission.Yolo, nil, rules, nil).Judge(connecting("a.example.com:443")); d.Verdict != tool.Ask {
 		t.Errorf("an ask rule in yolo mode: %v", d.Verdict)
 	}
-	fetch := reaches("a.example.com")
+	fetch := connecting("a.example.com")
 	fetch.Declaration = tool.Declaration{Name: "web_fetch", DisplayName: "WebFetch", Kind: tool.Fetch}
 	if d := networkPolicy(t, permission.Default, rules, nil, nil).Judge(fetch); d.Verdict != tool.Ask {
 		t.Errorf("a rule for commands decides about a fetch: %v", d.Verdict)

@@ -21,6 +21,7 @@ type Effects struct {
 	Took     time.Duration //
 	Output   string        // the end of its output
 	Network  []string      // names and addresses that it tried to reach: "192.0.2.1:443"
+	Hosts    []Host        // that it connected to
 	Changes  []Effect      // ordered by path; empty: nothing can be kept, and an approval runs the call
 	Temp     []string      // paths outside the workspace that it wrote, which are never kept
 	Warnings []string      // what the user should know before approving
@@ -122,14 +123,29 @@ func (f Effects) Summary() string {
 	return humanize.List(names, maxListed)
 }
 
-// Headline returns how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
+// Headline returns how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet". What was sent to a host can't
+// be taken back.
 func (f Effects) Headline() string {
-	return "finished in " + humanize.Duration(f.Took) + ", " + oneLine(f.Ending) + "; nothing is kept yet"
+	kept := "; nothing is kept yet"
+	if len(f.sent()) > 0 {
+		kept = "; nothing on this machine is kept yet"
+	}
+	return "finished in " + humanize.Duration(f.Took) + ", " + oneLine(f.Ending) + kept
+}
+
+// sent describes what was sent to hosts: "1.2 KB to registry.example.com".
+func (f Effects) sent() (out []string) {
+	for _, h := range f.Hosts {
+		if h.Sent > 0 {
+			out = append(out, humanize.Bytes(h.Sent)+" to "+oneLine(h.Name))
+		}
+	}
+	return out
 }
 
 // Row is a line of a prompt: a label and the object.
 type Row struct {
-	Label string // changed, new, deleted, denied, discarded
+	Label string // changed, new, deleted, sent, denied, discarded
 	Cells []string
 }
 
@@ -154,6 +170,9 @@ func (f Effects) Rows() []Row {
 		if len(row.Cells) > 0 {
 			out = append(out, row)
 		}
+	}
+	if sent := f.sent(); len(sent) > 0 {
+		out = append(out, Row{"sent", []string{humanize.List(sent, maxListed)}})
 	}
 	for _, text := range f.denied() {
 		out = append(out, Row{"denied", []string{"network: " + text}})

@@ -245,7 +245,7 @@ func trying(width int) string {
 	if width < hintWidth {
 		return "trying   "
 	}
-	return "trying, no network, nothing is kept yet   "
+	return "trying, nothing on this machine is kept yet   "
 }
 
 // took is how long a call took, if that is worth showing.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
@@ -66,4 +67,16 @@ env | grep -i proxy | sort; ! (exec 4<>/dev/tcp/127.0.0.1/` + port + `) 2>/dev/n
 		t.Error("the command got the user's own proxy")
 	}
 	<-over
+}
+
+// The time of a question doesn't count.
+func TestHeldTimeDoesNotCount(t *testing.T) {
+	r := Open(Options{Helper: helper})
+	defer r.Close()
+	o, err := r.Run(t.Context(), Command{
+		Line: "sleep 0.3; echo done", Timeout: 50 * time.Millisecond, Held: func() time.Duration { return time.Hour },
+	})
+	if err != nil || o.Ended != Exited || o.Output.Head != "done\n" {
+		t.Errorf("%v %+v", err, o)
+	}
 }
