@@ -160,7 +160,7 @@ func (n *network) check(ctx context.Context, t broker.Target, a netip.Addr, priv
 	case !ok && private == "", ok && verdict == tool.Allow:
 		return nil
 	case !ok:
-		return fmt.Errorf("the address %s is %s, and no rule names it. The rule Network(%s) would allow it", a, private, a)
+		return fmt.Errorf("the address %s is %s, and no rule names it. %s", a, private, allowing(a.String()))
 	case verdict == tool.Deny:
 		return fmt.Errorf("denied by the rule %s", by.Text)
 	case t.Addr.IsValid():
@@ -219,7 +219,8 @@ func programOf(command string) string {
 		if !ok || found || len(call.Args) == 0 {
 			return !found
 		}
-		if word := path.Base(call.Args[0].Lit()); !slices.Contains([]string{".", "cd", "exec", "export", "set", "echo"}, word) {
+		around := []string{".", "cd", "exec", "export", "set", "echo"}
+		if word := path.Base(call.Args[0].Lit()); !slices.Contains(around, word) {
 			name, found = tool.Visible(word), true
 		}
 		return true

@@ -46,13 +46,14 @@ func (s *Session) setRules() error {
 // readRules reads the rules of settings, and those of the session by their list.
 func (s *Session) readRules(own map[string][]permission.Written) (permission.Rules, []permission.Problem, error) {
 	p := s.Settings.Permissions
-	return permission.ReadRules(slices.Concat(written(slices.DeleteFunc(slices.Clone(p.Allow), s.allowsHosts)), own["allow"]),
+	allow := slices.DeleteFunc(slices.Clone(p.Allow), s.allowsHosts)
+	return permission.ReadRules(slices.Concat(written(allow), own["allow"]),
 		slices.Concat(written(p.Ask), own["ask"]),
 		slices.Concat(written(Denied(s.Settings)), own["deny"]))
 }
 
-// allowsHosts reports whether an allow rule is a project's rule on the network, which is ignored: a project can't decide
-// where its commands may send files, even if the user trusts it otherwise.
+// allowsHosts reports whether an allow rule is a project's rule on the network, which is ignored: a project can't
+// decide where its commands may send files, even if the user trusts it otherwise.
 func (s *Session) allowsHosts(e settings.Entry) bool {
 	return permission.IsNetwork(e.Text) && slices.ContainsFunc(s.Directory.Files(), func(f settings.File) bool {
 		return f.Scope == "project" && f.Path == e.From.Source

@@ -159,6 +159,7 @@ func main() {
 	_, _ = environ.Unapproved{Roots: roots, Tried: true}.Environ([]string{"SOME=x"})
 	_ = sandbox.Caches([]string{"HOME=/nowhere"})
 	_ = redact.NewMask(nil, nil)
+	_, _, _ = permission.ParseRules([]string{"Network(registries)"}, nil, nil)
 	p := permission.New(permission.World{Roots: roots, Disk: ondisk.New(roots)}, permission.Default)
 	for _, line := range []string{"awk '{print > \"pwn\"}' a.txt", "make x"} {
 		d := p.Judge(tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Execs, Target: line}}}})

@@ -429,18 +429,6 @@ func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, erro
 	return os.StartProcess(path, argv, &os.ProcAttr{Env: helperEnv(), Files: files, Sys: attr})
 }
 
-// helperEnv returns a keeper's own environment: no secrets, settings for a small runtime, and variables for binaries
-// with coverage or race detection.
-func helperEnv() []string {
-	env := []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=32MiB"}
-	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
-		if v, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+v)
-		}
-	}
-	return env
-}
-
 // kept is a command under a keeper.
 type kept struct {
 	keeper  *os.Process

@@ -12,8 +12,8 @@ import (
 )
 
 // This file is how a command without a network reaches its proxy. The keeper opens a socket on the loopback of the
-// command's network and passes it to the program, which serves it. Nobody else has it: if the program exits, the
-// command reaches nothing.
+// command's network and passes it to the program, which serves it. No other process has it: if the program exits,
+// the command reaches nothing.
 
 // proxyBacklog is the number of connections that wait for the program.
 const proxyBacklog = 512

@@ -334,8 +334,8 @@ type Command struct {
 
 	Timeout time.Duration // from when it has started; 0 means none
 	// Held, if not nil, returns how much of the time so far doesn't count.
-	Held func() time.Duration
-	probe   bool          // others like it aren't expected: no supervisor is started ahead
+	Held  func() time.Duration
+	probe bool // others like it aren't expected: no supervisor is started ahead
 
 	Input []byte // what it reads on its standard input; nil means nothing
 

@@ -249,6 +249,18 @@ func startKeeper(want kind, fds []int, all *meeting) (pid int, errno syscall.Err
 	return pid, 0
 }
 
+// helperEnv returns a keeper's own environment: no secrets, settings for a small runtime, and variables for binaries
+// with coverage or race detection.
+func helperEnv() []string {
+	env := []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=32MiB"}
+	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
 func keeperArgv(want kind) []string {
 	return []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}
 }

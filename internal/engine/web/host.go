@@ -52,6 +52,13 @@ func parseHost(s string) (host, error) {
 	return host{addr.String(), addr}, err
 }
 
+// ParseHost reads a host in any spelling: a name in lower case ASCII, or an address as itself. addr is valid if the
+// host is an address.
+func ParseHost(s string) (name string, addr netip.Addr, err error) {
+	h, err := parseHost(s)
+	return h.name, h.addr.Unmap(), err
+}
+
 func parseHost6(s string) (host, error) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil || !addr.Is6() {

@@ -23,15 +23,15 @@ var runnersText string
 // Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets
 // is set; without any, each word of the command may be run.
 type Runner struct {
-	Data, Own, Interprets                                                              bool // what it may do with its words
-	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input                      bool // how it runs another command
-	Subcommands, Dashed, Bundled, Program, Shell                                       bool // how its words are written
-	Copies, Renames, Fetches, Strips, Here, Safe                                       bool // what it does with files
-	Values, Mark, Writes                                                               string
-	Long, Bare, Text, Exec, Runs, Before, Renamed                                      []string
-	Reads, Changes, Shows, Unless, Into, Deep, Lists, Takes, Network, Edits, Publishes []string
-	Same                                                                               [][]string
-	Operands                                                                           int
+	Data, Own, Interprets                                                   bool // what it may do with its words
+	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input           bool // how it runs another command
+	Subcommands, Dashed, Bundled, Program, Shell                            bool // how its words are written
+	Copies, Renames, Fetches, Strips, Here, Safe                            bool // what it does with files
+	Values, Mark, Writes                                                    string
+	Long, Bare, Text, Exec, Runs, Before, Renamed, Publishes                []string
+	Reads, Changes, Shows, Unless, Into, Deep, Lists, Takes, Network, Edits []string
+	Same                                                                    [][]string
+	Operands                                                                int
 }
 
 var runners = sync.OnceValue(func() map[string]Runner { return table.Must(parseRunners(runnersText, 100)) })
