@@ -42,6 +42,7 @@ const outsideVariable = "ADZE_TEST_OUTSIDE"
 // TestNetworkOfCommands runs commands in a network namespace in which a few hosts are the Internet.
 func TestNetworkOfCommands(t *testing.T) {
 	if os.Getenv(outsideVariable) == "" {
+		t.Parallel()
 		enterNetwork(t)
 		return
 	}
@@ -255,6 +256,12 @@ func (o *outside) serve(d *den) {
 	d.put("/zip/example.com/m@v1.0.0/m.go", "package m\n", 0o644)
 	d.put("/zip/example.com/m@v1.0.0/go.mod", "module example.com/m\n", 0o644)
 	o.archive(d, "/www/go/example.com/m/@v/v1.0.0.zip", "/zip")
+	d.put("/wheel/tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n", 0o644)
+	d.put("/wheel/tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: a\nRoot-Is-Purelib: true\nTag: py3-none-any\n", 0o644)
+	d.put("/wheel/tiny-1.0.dist-info/RECORD", "", 0o644)
+	d.mkdir("/www/simple/tiny")
+	o.archive(d, "/www/simple/tiny/tiny-1.0-py3-none-any.whl", "/wheel")
+	d.put("/www/simple/tiny/index.html", "<a href=\"tiny-1.0-py3-none-any.whl\">tiny-1.0-py3-none-any.whl</a>", 0o644)
 	d.put("go.mod", "module a\n\ngo 1.21\n\nrequire example.com/m v1.0.0\n", 0o644)
 	files := http.FileServer(http.Dir(d.at("/www")))
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

