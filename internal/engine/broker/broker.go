@@ -8,16 +8,17 @@
 //
 // A name is resolved only after Decide has allowed it, because asking a resolver is already sending. Check sees every
 // address before anything is sent there, and the checked address is dialed. Plain requests are parsed and written
-// again, so that nothing is hidden between two of them. A tunnel to the ports 443 and 80 has to be TLS, and its server
+// again, one on each connection, so that nothing is hidden between two of them. A tunnel to the ports 443 and 80 has to be TLS, and its server
 // name has to be the host of the tunnel; nothing is sent to the host before that is known.
 package broker
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -63,6 +64,7 @@ const (
 	decideTime  = 2 * time.Minute // for the user's answer
 	greetTime   = 30 * time.Second
 	idleTime    = 2 * time.Minute
+	lastTime    = time.Second
 )
 
 // Use is how a command used a host.
@@ -75,7 +77,7 @@ type Use struct {
 // Broker is a running broker.
 type Broker struct {
 	o      Options
-	server *http.Server
+	listen net.Listener
 	plain  *http.Transport // for requests without a tunnel
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -123,18 +125,22 @@ func (u *use) failed(ctx context.Context, err error) error {
 
 // Serve serves the connections of a command until Close.
 func Serve(l net.Listener, o Options) *Broker {
-	b := &Broker{o: o, decisions: map[Target]*decision{}, done: make(chan struct{})}
+	b := &Broker{
+		o: o, listen: netutil.LimitListener(l, mostOpen), decisions: map[Target]*decision{}, done: make(chan struct{}),
+	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.plain = &http.Transport{
 		DialContext: b.dialPlain, DisableCompression: true, MaxResponseHeaderBytes: 1 << 20, IdleConnTimeout: idleTime,
 	}
-	b.server = &http.Server{
-		Handler: b, ReadHeaderTimeout: greetTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHeader,
-		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return b.ctx },
-	}
 	go func() {
 		defer close(b.done)
-		b.server.Serve(netutil.LimitListener(l, mostOpen)) // until it is closed
+		for {
+			c, err := b.listen.Accept()
+			if err != nil { // it is closed
+				break
+			}
+			go b.serve(c)
+		}
 		b.cancel()
 		b.plain.CloseIdleConnections()
 	}()
@@ -146,7 +152,7 @@ func (b *Broker) Close() {
 	b.mu.Lock()
 	b.cancel()
 	b.mu.Unlock()
-	b.server.Close()
+	b.listen.Close()
 	<-b.done
 	b.making.Wait()
 }
@@ -178,26 +184,45 @@ func (b *Broker) Held() time.Duration {
 	return b.held
 }
 
-// ServeHTTP implements http.Handler.
-func (b *Broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve serves the one request of a connection. There is never a second one, so none can be hidden in the first.
+func (b *Broker) serve(c net.Conn) {
+	defer c.Close()
+	defer context.AfterFunc(b.ctx, func() { c.Close() })()
+	c.SetReadDeadline(time.Now().Add(greetTime))
+	limit := &io.LimitedReader{R: c, N: mostHeader}
+	from := bufio.NewReader(limit)
+	r, err := http.ReadRequest(from)
+	if err != nil {
+		refuse(c, http.StatusBadRequest, errors.New("invalid request"))
+		return
+	}
+	c.SetReadDeadline(time.Time{})
+	limit.N = math.MaxInt64
 	switch {
 	case r.ProtoMajor != 1:
-		refuse(w, http.StatusHTTPVersionNotSupported, errors.New("only HTTP/1.1 is supported here"))
+		refuse(c, http.StatusHTTPVersionNotSupported, errors.New("only HTTP/1.1 is supported here"))
 	case r.Method == http.MethodConnect:
-		b.tunnel(w, r)
+		b.tunnel(c, from, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "" && r.URL.User == nil:
-		b.forward(w, r)
+		b.forward(c, r)
 	default:
-		refuse(w, http.StatusBadRequest, errors.New("this is a proxy for http:// URLs and tunnels"))
+		refuse(c, http.StatusBadRequest, errors.New("this is a proxy for http:// URLs and tunnels"))
 	}
 }
 
 // refuse answers a request that isn't forwarded.
-func refuse(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Connection", "close")
-	w.WriteHeader(status)
-	fmt.Fprintf(w, "adze: %v\n", err)
+func refuse(c net.Conn, status int, err error) {
+	text := fmt.Sprintf("adze: %v\n", err)
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: "+
+		"close\r\n\r\n%s", status, http.StatusText(status), len(text), text)
+	finish(c)
+}
+
+// finish lets the command read the answer: what it still sends would reset the connection.
+func finish(c net.Conn) {
+	closeWrite(c)
+	c.SetReadDeadline(time.Now().Add(lastTime))
+	io.CopyN(io.Discard, c, mostHeader)
 }
 
 // target reads host:port; port is the default.

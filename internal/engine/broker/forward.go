@@ -10,61 +10,44 @@ import (
 )
 
 // forward sends a plain request to its host. The host of its URL counts, whatever its header says.
-func (b *Broker) forward(w http.ResponseWriter, r *http.Request) {
+func (b *Broker) forward(c net.Conn, r *http.Request) {
 	t, err := target(r.URL.Host, "80")
 	if err == nil && t.Port == "443" {
 		err = fmt.Errorf("%s: port 443 is only for TLS", t)
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		refuse(c, http.StatusBadRequest, err)
 		return
 	}
-	out := r.Clone(r.Context())
-	out.RequestURI, out.URL.Host, out.Close = "", t.String(), false
-	if t.Port == "80" {
-		out.Host = strings.TrimSuffix(t.String(), ":80")
-	} else {
-		out.Host = t.String()
+	u, err := b.decide(b.ctx, t) // before its body is read
+	if err != nil {
+		refuse(c, http.StatusForbidden, err)
+		return
 	}
+	if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n")
+	}
+	out := r.Clone(b.ctx)
+	out.RequestURI, out.URL.Host, out.Host, out.Close = "", t.String(), strings.TrimSuffix(t.String(), ":80"), false
 	if r.ContentLength == 0 {
 		out.Body = http.NoBody
 	}
 	ofThisHop(out.Header)
-	out.Header.Del("Expect") // the body is read when the host is connected
+	out.Header.Del("Expect")
 	if out.Header.Get("User-Agent") == "" {
 		out.Header.Set("User-Agent", "") // no other one
 	}
-	u, err := b.decide(r.Context(), t) // before its body is read
-	if err != nil {
-		refuse(w, http.StatusForbidden, err)
-		return
-	}
 	resp, err := b.plain.RoundTrip(out)
 	if err != nil {
-		refuse(w, http.StatusBadGateway, u.failed(r.Context(), err))
+		refuse(c, http.StatusBadGateway, u.failed(b.ctx, err))
 		return
 	}
 	defer resp.Body.Close()
 	ofThisHop(resp.Header)
-	for name, values := range resp.Header {
-		w.Header()[name] = values
+	resp.Close, resp.ProtoMajor, resp.ProtoMinor = true, 1, r.ProtoMinor
+	if resp.Write(c) == nil { // otherwise the command sees that the answer is incomplete
+		finish(c)
 	}
-	w.WriteHeader(resp.StatusCode)
-	if _, err := io.Copy(flushing{w, http.NewResponseController(w)}, resp.Body); err != nil {
-		panic(http.ErrAbortHandler) // the command sees that the answer is incomplete
-	}
-}
-
-// flushing passes an answer on as it arrives.
-type flushing struct {
-	io.Writer
-	control *http.ResponseController
-}
-
-func (f flushing) Write(p []byte) (int, error) {
-	n, err := f.Writer.Write(p)
-	f.control.Flush()
-	return n, err
 }
 
 // ofThisHop removes the headers that are for the next program only. There are no other protocols on a connection.
