@@ -8,8 +8,8 @@
 //
 // A name is resolved only after Decide has allowed it, because asking a resolver is already sending. Check sees every
 // address before anything is sent there, and the checked address is dialed. Plain requests are parsed and written
-// again, one on each connection, so that nothing is hidden between two of them. A tunnel to the ports 443 and 80 has to be TLS, and its server
-// name has to be the host of the tunnel; nothing is sent to the host before that is known.
+// again, one on each connection, so that nothing is hidden between two of them. A tunnel to the ports 443 and 80 has to
+// be TLS, and its server name has to be the host of the tunnel; nothing is sent to the host before that is known.
 package broker
 
 import (
