@@ -188,7 +188,7 @@ func (n *network) denied() bool {
 
 // lines returns the hosts that the command used, for its result.
 func (n *network) lines() []string {
-	const most = 20
+	const limit = 20
 	var used, lines []string
 	hosts := n.hosts()
 	for _, h := range hosts {
@@ -196,12 +196,12 @@ func (n *network) lines() []string {
 			used = append(used, fmt.Sprintf("%s (%s sent, %s received)", h.Name, humanize.Bytes(h.Sent),
 				humanize.Bytes(h.Received)))
 		}
-		if h.Failure != "" && len(lines) < most {
+		if h.Failure != "" && len(lines) < limit {
 			lines = append(lines, tool.Visible("No connection to "+h.Name+": "+strings.TrimSuffix(h.Failure, ".")+"."))
 		}
 	}
 	if len(used) > 0 {
-		lines = append([]string{tool.Visible("Network: " + humanize.List(used, most))}, lines...)
+		lines = append([]string{tool.Visible("Network: " + humanize.List(used, limit))}, lines...)
 	}
 	return lines
 }

@@ -66,7 +66,7 @@ func (c class) verdict(m Mode) tool.Verdict {
 		outsideWrite: {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		unknown:      {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		host:         {tool.Ask, tool.Ask, tool.Ask, tool.Allow},
-		connection:   {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
+		connection:   {tool.Deny, tool.Ask, tool.Ask, tool.Ask}, // of a sandbox, which yolo mode doesn't open
 		opening:      {tool.Deny, tool.Ask, tool.Ask, tool.Ask},
 	}
 	return rows[c][m.column()]

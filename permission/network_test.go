@@ -74,6 +74,9 @@ func TestNetworkAndModes(t *testing.T) {
 	if d := networkPolicy(t, permission.Yolo, nil, rules, nil).Judge(connecting("a.example.com:443")); d.Verdict != tool.Ask {
 		t.Errorf("an ask rule in yolo mode: %v", d.Verdict)
 	}
+	if d := networkPolicy(t, permission.Yolo, nil, nil, nil).Judge(connecting("a.example.com:443")); d.Verdict != tool.Ask {
+		t.Errorf("a sandboxed command in yolo mode reaches any host: %v", d.Verdict)
+	}
 	fetch := connecting("a.example.com")
 	fetch.Declaration = tool.Declaration{Name: "web_fetch", DisplayName: "WebFetch", Kind: tool.Fetch}
 	if d := networkPolicy(t, permission.Default, rules, nil, nil).Judge(fetch); d.Verdict != tool.Ask {

@@ -58,13 +58,13 @@ type Options struct {
 }
 
 const (
-	mostOpen    = 500             // connections at a time; more of them wait
-	mostTargets = 1000            // targets of a command
-	mostHeader  = 64 << 10        // bytes of a request's header
-	decideTime  = 2 * time.Minute // for the user's answer
-	greetTime   = 30 * time.Second
-	idleTime    = 2 * time.Minute
-	lastTime    = time.Second
+	maxOpen    = 500             // connections at a time; more of them wait
+	maxTargets = 1000            // targets of a command
+	maxHeader  = 64 << 10        // bytes of a request's header
+	decideTime = 2 * time.Minute // for the user's answer
+	greetTime  = 30 * time.Second
+	idleTime   = 2 * time.Minute
+	lastTime   = time.Second
 )
 
 // Use is how a command used a host.
@@ -126,7 +126,7 @@ func (u *use) failed(ctx context.Context, err error) error {
 // Serve serves the connections of a command until Close.
 func Serve(l net.Listener, o Options) *Broker {
 	b := &Broker{
-		o: o, listen: netutil.LimitListener(l, mostOpen), decisions: map[Target]*decision{}, done: make(chan struct{}),
+		o: o, listen: netutil.LimitListener(l, maxOpen), decisions: map[Target]*decision{}, done: make(chan struct{}),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.plain = &http.Transport{
@@ -189,7 +189,7 @@ func (b *Broker) serve(c net.Conn) {
 	defer c.Close()
 	defer context.AfterFunc(b.ctx, func() { c.Close() })()
 	c.SetReadDeadline(time.Now().Add(greetTime))
-	limit := &io.LimitedReader{R: c, N: mostHeader}
+	limit := &io.LimitedReader{R: c, N: maxHeader}
 	from := bufio.NewReader(limit)
 	r, err := http.ReadRequest(from)
 	if err != nil {
@@ -222,7 +222,7 @@ func refuse(c net.Conn, status int, err error) {
 func finish(c net.Conn) {
 	closeWrite(c)
 	c.SetReadDeadline(time.Now().Add(lastTime))
-	io.CopyN(io.Discard, c, mostHeader)
+	io.CopyN(io.Discard, c, maxHeader)
 }
 
 // target reads host:port; port is the default.
@@ -250,9 +250,9 @@ func (b *Broker) decide(ctx context.Context, t Target) (*use, error) {
 	b.mu.Lock()
 	d := b.decisions[t]
 	if d == nil {
-		if err := b.ctx.Err(); err != nil || len(b.decisions) == mostTargets {
+		if err := b.ctx.Err(); err != nil || len(b.decisions) == maxTargets {
 			b.mu.Unlock()
-			return &use{}, fmt.Errorf("%s: a command can't connect to more than %d hosts", t, mostTargets)
+			return &use{}, fmt.Errorf("%s: a command can't connect to more than %d hosts", t, maxTargets)
 		}
 		d = &decision{made: make(chan struct{}), use: &use{host: t.Host}}
 		if !t.Usual() {

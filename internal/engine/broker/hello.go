@@ -36,14 +36,14 @@ var errHello = errors.New("invalid ClientHello")
 
 // readHello reads the records of a ClientHello: all bytes, and the message in them.
 func readHello(r io.Reader) (raw, message []byte, err error) {
-	const mostRecord, mostMessage = 16 << 10, 64 << 10
+	const maxRecord, maxMessage = 16 << 10, 64 << 10
 	for {
 		var head [5]byte // type, version, length
 		if _, err := io.ReadFull(r, head[:]); err != nil {
 			return nil, nil, err
 		}
 		n := int(binary.BigEndian.Uint16(head[3:]))
-		if head[0] != 0x16 || head[1] != 3 || n == 0 || n > mostRecord {
+		if head[0] != 0x16 || head[1] != 3 || n == 0 || n > maxRecord {
 			return nil, nil, errHello
 		}
 		body := make([]byte, n)
@@ -51,14 +51,14 @@ func readHello(r io.Reader) (raw, message []byte, err error) {
 			return nil, nil, err
 		}
 		raw, message = append(append(raw, head[:]...), body...), append(message, body...)
-		if message[0] != 1 || len(message) > mostMessage {
+		if message[0] != 1 || len(message) > maxMessage {
 			return nil, nil, errHello
 		}
 		if len(message) < 4 {
 			continue
 		}
 		switch n := int(binary.BigEndian.Uint32(message) & 0xffffff); {
-		case n > mostMessage || len(message) > 4+n: // there is nothing else before the host answers
+		case n > maxMessage || len(message) > 4+n: // there is nothing else before the host answers
 			return nil, nil, errHello
 		case len(message) == 4+n:
 			return raw, message[4:], nil
