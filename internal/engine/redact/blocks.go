@@ -143,10 +143,10 @@ func secretPassword(password []byte) bool {
 		slices.Contains(ordinary, lower) || strings.IndexByte("${%(*[", password[0]) >= 0 {
 		return false
 	}
-	for _, word := range []string{"pass", "secret", "token", "user", "test", "${", "{{", "$(", "..."} {
-		if strings.Contains(lower, word) {
-			return false
-		}
+	in := func(word string) bool { return strings.Contains(lower, word) }
+	words := []string{"pass", "secret", "token", "user", "test"}
+	if slices.ContainsFunc([]string{"${", "{{", "$(", "..."}, in) || s.changes < 4 && slices.ContainsFunc(words, in) {
+		return false // S3cretPassw0rdX9 is one
 	}
 	kinds := b2i(s.upper) + b2i(s.lower) + b2i(s.digit)
 	return kinds > 1 && s.changes > 1 || len(password) >= 16 && s.distinct >= 10
