@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // The hosts outside, all on the loopback of a network namespace, with addresses for documentation.
@@ -110,8 +112,9 @@ func newOutside(t *testing.T) *outside {
 		t.Logf("without IPv6: %v %s", err, out)
 	}
 	dir := t.TempDir()
+	self, _ := os.Hostname() // curl --version looks it up
 	for path, text := range map[string]string{
-		"/etc/hosts": "127.0.0.1 localhost local.example.com\n" + registryAt + " registry.example.com\n" + frontAt +
+		"/etc/hosts": "127.0.0.1 localhost local.example.com " + self + "\n" + registryAt + " registry.example.com\n" + frontAt +
 			" front.example.com\n" + evilAt + " evil.example.com a.denied.example.com\n" + evil6At + " evil.example.com\n",
 		"/etc/resolv.conf": "nameserver " + resolverAt + "\n",
 	} {
@@ -269,7 +272,7 @@ func (o *outside) serve(d *den) {
 		case r.URL.Path == "/away":
 			http.Redirect(w, r, "http://evil.example.com/"+birdseye, http.StatusFound)
 		case r.URL.Path == "/big":
-			io.CopyN(w, zeros{}, 1<<30)
+			io.CopyN(w, zeros{}, int64(bigDownload()))
 		case strings.HasPrefix(r.URL.Path, "/npm/"):
 			o.npm(w, r)
 		default:
@@ -289,6 +292,9 @@ func (o *outside) serve(d *den) {
 		d.t.Cleanup(func() { s.Close() })
 	}
 }
+
+// bigDownload is the size of the largest file that is downloaded.
+func bigDownload() int { return soak.Count(64<<20, 1<<30) }
 
 type zeros struct{}
 
