@@ -429,9 +429,10 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := make(chan struct{})
+	asked, tunneled := make(chan struct{}), make(chan struct{})
 	b := Serve(l, Options{Client: client, Decide: func(ctx context.Context, t Target) error {
 		if t.Port == "22" {
+			close(tunneled)
 			return nil
 		}
 		close(asked)
@@ -443,7 +444,49 @@ func TestClose(t *testing.T) {
 		go func() { over <- raw(t, l.Addr().String(), strings.ReplaceAll(connect, ":443", port), "") }()
 	}
 	<-asked
+	<-tunneled
 	b.Close()
 	<-over
 	<-over
+}
+
+// With a proxy of the user's own, that one learns the checked address of an allowed host, and nothing of others.
+func TestUpstreamProxy(t *testing.T) {
+	_, o, _ := open(t)
+	var mu sync.Mutex
+	var asked []string
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+r.Host)
+		mu.Unlock()
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer upstream.Close()
+	to, _ := url.Parse(upstream.URL)
+	client, err := web.New(web.Options{Resolver: o, Proxy: http.ProxyURL(to)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := Serve(l, Options{
+		Client: client, Check: func(context.Context, Target, netip.Addr, string) error { return nil },
+		Decide: func(_ context.Context, g Target) error {
+			if g.Host != "registry.example.com" {
+				return errors.New("denied")
+			}
+			return nil
+		},
+	})
+	defer b.Close()
+	for _, at := range []string{"https://other.example.com/", "http://other.example.com/", "https://registry.example.com/"} {
+		if resp, err := via(l.Addr().String()).Get(at); err == nil && resp.StatusCode < 400 {
+			t.Errorf("%s: %s", at, resp.Status)
+		}
+	}
+	if want := []string{"CONNECT " + public + ":443"}; !slices.Equal(asked, want) {
+		t.Errorf("the upstream proxy got %q, want %q", asked, want)
+	}
 }
