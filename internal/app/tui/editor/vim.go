@@ -59,7 +59,7 @@ func (v *Vim) Key(e *Editor, text string) (rows int) {
 		c.op, c.before, c.count = r, c.count, 0
 		return 0
 	default:
-		if c.key = r; strings.ContainsRune("gftFT", r) {
+		if c.key = r; strings.ContainsRune("gft", r) {
 			return 0
 		}
 	}
@@ -123,7 +123,7 @@ func (v *Vim) run(e *Editor, c command) {
 		}
 		return
 	case c.op == 0 && c.key == '.':
-		v.repeat(e, c.count)
+		v.repeat(e)
 		return
 	case c.op == 0 && (c.key == 'p' || c.key == 'P'):
 		e.put(c)
@@ -158,16 +158,13 @@ func (v *Vim) run(e *Editor, c command) {
 	}
 }
 
-// repeat carries out the last change again, with another count unless that is 0.
-func (v *Vim) repeat(e *Editor, count int) {
-	c, typed := v.last, v.typed
-	if count > 0 {
-		c.before, c.count = 0, count
-	}
-	if c.key == 0 {
+// repeat carries out the last change again.
+func (v *Vim) repeat(e *Editor) {
+	typed := v.typed
+	if v.last.key == 0 {
 		return
 	}
-	if v.run(e, c); !v.Normal {
+	if v.run(e, v.last); !v.Normal {
 		e.change(other)
 		e.insert(typed)
 		v.Escape(e)
@@ -225,41 +222,31 @@ func (e *Editor) put(c command) {
 	}
 }
 
-// operate deletes, changes or copies the text up to the end of a motion, as vim does: a motion that ends before the
-// first character of a line ends in the line before, and one over all of some lines is of lines.
+// operate deletes, changes or copies the text up to the end of a motion.
 func (e *Editor) operate(op rune, to int, kind motionKind) {
-	top, end := min(e.cursor, to), Editor{text: e.text, cursor: max(e.cursor, to)}
-	if kind == inclusive {
+	from, to, ending := min(e.cursor, to), max(e.cursor, to), ""
+	top := from
+	switch kind {
+	case inclusive:
+		end := Editor{text: e.text, cursor: to}
 		end.right()
-	}
-	from, to, ending := top, end.cursor, ""
-	indent := strings.TrimSpace(e.text[e.start(from):from]) == ""
-	switch {
-	case kind == exclusive && to > from && e.start(to) == to:
-		if to--; indent {
-			kind = linewise
-		}
-	case op == 'd' && indent && e.start(from) != e.start(to) && strings.TrimSpace(e.text[to:e.end(to)]) == "":
-		kind = linewise
-	}
-	if kind == linewise {
+		to = end.cursor
+	case linewise:
 		from, to, ending = e.start(from), e.end(to), "\n"
 	}
 	if from < to || ending != "" && e.text != "" {
 		e.killed = e.text[from:to] + ending
 	}
-	whole := op == 'd' && kind == linewise
 	switch {
 	case op == 'y':
 		e.moveTo(top)
-	case whole && to == len(e.text):
-		e.cut(max(0, from-1), to, false)
-	case whole:
-		e.cut(from, to+1, false)
-	default:
+	case op == 'c' || kind != linewise:
 		e.cut(from, to, false)
-	}
-	if whole {
+	default: // with a line ending
+		if to++; to > len(e.text) {
+			from, to = max(0, from-1), len(e.text)
+		}
+		e.cut(from, to, false)
 		e.cursor = min(from, len(e.text))
 		e.first()
 	}
@@ -289,16 +276,9 @@ var motions = map[rune]motion{
 	'b': {exclusive, func(e *Editor, c command) bool { return e.cursor > 0 && e.times(c, (*Editor).wordStart) }},
 	'0': {exclusive, func(e *Editor, c command) bool { e.Home(); return true }},
 	'^': {exclusive, func(e *Editor, c command) bool { e.first(); return true }},
-	'$': {inclusive, func(e *Editor, c command) bool {
-		ok := e.lines(c.n() - 1)
-		e.End()
-		e.left()
-		return ok
-	}},
-	'f': {inclusive, func(e *Editor, c command) bool { return e.find(c, e.right, nil) }},
-	't': {inclusive, func(e *Editor, c command) bool { return e.find(c, e.right, e.left) }},
-	'F': {exclusive, func(e *Editor, c command) bool { return e.find(c, e.left, nil) }},
-	'T': {exclusive, func(e *Editor, c command) bool { return e.find(c, e.left, e.right) }},
+	'$': {inclusive, func(e *Editor, c command) bool { e.End(); e.left(); return true }},
+	'f': {inclusive, (*Editor).find},
+	't': {inclusive, func(e *Editor, c command) bool { ok := e.find(c); e.left(); return ok }},
 	'j': {linewise, func(e *Editor, c command) bool { return e.lines(c.n()) }},
 	'k': {linewise, func(e *Editor, c command) bool { return e.lines(-c.n()) }},
 	'g': {linewise, func(e *Editor, c command) bool { return c.arg == "g" && e.line(c, 0) }},
@@ -347,19 +327,16 @@ func (e *Editor) line(c command, to int) bool {
 	return true
 }
 
-// find moves the cursor to the n-th occurrence of a character in the line, or to the place before it.
-func (e *Editor) find(c command, step, back func()) bool {
+// find moves the cursor to the n-th occurrence of a character in the line.
+func (e *Editor) find(c command) bool {
 	for n := c.n(); n > 0; {
 		was := e.cursor
-		if step(); e.cursor == was {
+		if e.right(); e.cursor == was {
 			return false
 		}
 		if e.text[e.cursor:e.after()] == c.arg {
 			n--
 		}
-	}
-	if back != nil {
-		back()
 	}
 	return true
 }
@@ -385,25 +362,22 @@ func (e *Editor) class(at int) rune {
 	return 2
 }
 
-// skip moves the cursor over characters of a class. Without a class it stops at empty lines if these are words.
-func (e *Editor) skip(class rune, empty bool, step func()) {
+// skip moves the cursor over characters of a class.
+func (e *Editor) skip(class rune, step func()) {
 	for was := -1; e.cursor != was && e.class(e.cursor) == class; step() {
-		if was = e.cursor; empty && e.start(was) == e.end(was) {
-			return
-		}
+		was = e.cursor
 	}
 }
 
-// nextWords moves the cursor to the starts of words. An empty line is a word. For an operator, the last word ends with
-// its line.
+// nextWords moves the cursor to the starts of words. For an operator, the last word ends with its line.
 func (e *Editor) nextWords(c command) bool {
 	for n := c.n(); n > 0; n-- {
-		class, ended := e.class(e.cursor), e.cursor == e.end(e.cursor)
-		if e.Right(); class != 0 {
-			e.skip(class, false, e.Right)
+		if class := e.class(e.cursor); class != 0 {
+			e.skip(class, e.Right)
 		}
-		if c.op == 0 || n > 1 || !ended && e.cursor < e.end(e.cursor) {
-			e.skip(0, true, e.Right)
+		end := e.end(e.cursor)
+		if e.skip(0, e.Right); c.op != 0 && n == 1 && e.cursor > end {
+			e.moveTo(end)
 		}
 	}
 	return true
@@ -413,21 +387,21 @@ func (e *Editor) nextWords(c command) bool {
 func (e *Editor) nextEnd() {
 	if e.class(e.after()) != e.class(e.cursor) || e.class(e.cursor) == 0 {
 		e.Right()
-		e.skip(0, false, e.Right)
+		e.skip(0, e.Right)
 	}
 	e.wordEnd()
 }
 
 func (e *Editor) wordEnd() {
-	if e.skip(e.class(e.cursor), false, e.Right); e.start(e.cursor) < e.end(e.cursor) {
+	if e.skip(e.class(e.cursor), e.Right); e.start(e.cursor) < e.end(e.cursor) {
 		e.Left()
 	}
 }
 
-// wordStart moves the cursor to the start of the word before it. An empty line is a word.
+// wordStart moves the cursor to the start of the word before it.
 func (e *Editor) wordStart() {
 	e.Left()
-	e.skip(0, true, e.Left)
+	e.skip(0, e.Left)
 	for class := e.class(e.cursor); class != 0 && e.cursor > 0 && e.class(e.before()) == class; {
 		e.Left()
 	}
