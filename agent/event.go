@@ -126,9 +126,13 @@ func callNames(calls []tool.Call) string {
 // Changed reports what a background command changed, after it has ended. An agent doesn't send it: what runs commands
 // does.
 type Changed struct {
+	ID      string    // of the command
 	Call    tool.Call // that started it
 	Changes tool.Changes
 }
+
+// String describes the changes in a line.
+func (c Changed) String() string { return "background command " + c.ID + ": " + c.Changes.Count() }
 
 func (Told) event()      {}
 func (Declared) event()  {}

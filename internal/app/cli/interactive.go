@@ -176,8 +176,13 @@ func (h *screenHost) open(ctx context.Context) (model.Model, error) {
 
 // observe takes an event of the agent.
 func (h *screenHost) observe(e agent.Event) {
-	if step, ok := e.(agent.Step); ok && step.Stage == tool.Done { // it may have changed the branch
-		h.ended(step.Outcome.Changes)
+	switch e := e.(type) { // it may have changed the branch
+	case agent.Step:
+		if e.Stage == tool.Done {
+			h.ended(e.Outcome.Changes)
+		}
+	case agent.Changed:
+		h.ended(e.Changes)
 	}
 	h.front.Observe(e)
 }
@@ -191,14 +196,6 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	said, isCommand, err := h.commands.Expand(ctx, typed)
 	if err != nil {
 		return tui.Reply{}, err
-	}
-	switch said.Action {
-	case slash.ListKeys:
-		return tui.Reply{Keys: true}, nil
-	case slash.SetTheme:
-		return h.setTheme(said.Words)
-	case slash.SwitchVim:
-		return h.switchVim()
 	}
 	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
 		return h.reply(ctx, said)

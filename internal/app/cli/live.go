@@ -122,20 +122,8 @@ func mark(d time.Duration) string {
 
 // fit makes a text one line of at most that many cells.
 func fit(s string, limit int) string {
-	s = strings.NewReplacer("\n", " ", "\t", "    ").Replace(s)
-	if cells(s) <= limit {
-		return s
-	}
-	n := 0
-	for i, r := range s {
-		if n += runeCells(r); n > limit-1 {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return cell.Text(strings.NewReplacer("\n", " ", "\t", "    ").Replace(s)).Cut(limit).String()
 }
 
 // cells is how many columns a text takes on a terminal.
 func cells(s string) int { return cell.Width(s) }
-
-func runeCells(r rune) int { return cell.Width(string(r)) }

@@ -92,10 +92,8 @@ func (t *textOutput) event(e agent.Event) {
 			t.words = words{}
 			t.screen.tell("adze: " + tool.Visible(said.String()))
 		}
-	case agent.Compacted:
-		t.screen.tell("adze: " + tool.Visible(e.String()))
-	case agent.Stuck:
-		t.screen.tell("adze: " + tool.Visible(e.String()))
+	case agent.Compacted, agent.Stuck, agent.Changed:
+		t.screen.tell("adze: " + tool.Visible(fmt.Sprint(e)))
 	case agent.Resumed:
 		t.screen.tell(fmt.Sprintf("adze: answer truncated, asking the model to continue (%d of %d): %s", e.Times,
 			e.Most, tool.Visible(e.Err.Error())))

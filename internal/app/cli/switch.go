@@ -3,16 +3,16 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/playback"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
-	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -93,6 +93,9 @@ func (h *screenHost) close() {
 
 // reply is what a command has for the front end.
 func (h *screenHost) reply(ctx context.Context, x slash.Expansion) (tui.Reply, error) {
+	if x.Action != "" {
+		return h.act(x)
+	}
 	if x.Resume != "" {
 		return h.resume(ctx, x.Resume)
 	}
@@ -239,76 +242,32 @@ func callHead(s *session.Session, c model.Call) string {
 	if t, err := s.Executor.Registry.Lookup(c.Name); err == nil {
 		title = t.Declaration().Title()
 	}
-	d := json.NewDecoder(strings.NewReader(string(c.Args)))
-	for depth, key := 0, true; ; {
-		t, err := d.Token()
-		if err != nil {
-			return title
-		}
-		switch t := t.(type) {
-		case json.Delim:
-			if t == '{' || t == '[' {
-				depth++
-			}
-			key = true
-			continue
-		case string:
-			if !key && depth == 1 {
-				text := strings.Join(strings.Fields(strings.TrimPrefix(t, s.Directory.Path+"/")), " ")
-				if r := []rune(text); len(r) > 100 {
-					text = string(r[:99]) + "…"
-				}
-				return title + " " + text
-			}
-		}
-		key = !key
-	}
+	text := strings.TrimPrefix(playback.FirstText(c.Args), s.Directory.Path+"/")
+	return strings.TrimSpace(title + " " + strings.Join(strings.Fields(text), " "))
 }
 
-// setTheme shows the theme, or sets and saves it.
-func (h *screenHost) setTheme(name string) (tui.Reply, error) {
-	if name == "" {
-		c := &tui.Choice{Title: "Which theme?"}
-		for i, theme := range tui.Themes() {
-			o := tui.Option{Text: theme, Run: func(context.Context) (tui.Reply, error) { return h.setTheme(theme) }}
-			if theme == h.session.Settings.UI.Theme {
-				c.At, o.About = i, "current"
-			}
-			c.Options = append(c.Options, o)
-		}
-		return tui.Reply{Choice: c}, nil
+// act does what a command leaves to the front end.
+func (h *screenHost) act(x slash.Expansion) (tui.Reply, error) {
+	set := h.session.Settings // only this goroutine uses it: prompts run one after the other
+	switch x.Action {
+	case slash.SetTheme:
+		set.UI.Theme = x.Words
+		return h.saved(tui.Reply{Theme: x.Words}, "Theme: "+x.Words, "ui.theme", x.Words)
+	case slash.SwitchVim:
+		on := !set.General.VimMode
+		set.General.VimMode = on
+		text := map[bool]string{true: "on", false: "off"}[on]
+		return h.saved(tui.Reply{Vim: &on}, "Vim keys: "+text, "general.vimMode", strconv.FormatBool(on))
 	}
-	if !tui.IsTheme(name) {
-		return tui.Reply{}, errors.New(tui.UnknownTheme(name))
-	}
-	h.session.Settings.UI.Theme = name // only this goroutine uses it: prompts run one after the other
-	path, err := h.saveSetting("ui.theme", name)
-	if err != nil {
-		return tui.Reply{Theme: name}, fmt.Errorf("the theme applies to this session, but can't be saved: %w", err)
-	}
-	return tui.Reply{Theme: name, Text: fmt.Sprintf("Theme: %s. Saved to %s.", name, path)}, nil
+	return tui.Reply{Keys: true}, nil
 }
 
-// switchVim switches vim's keys on or off, and saves it.
-func (h *screenHost) switchVim() (tui.Reply, error) {
-	on := !h.session.Settings.General.VimMode
-	h.session.Settings.General.VimMode = on
-	path, err := h.saveSetting("general.vimMode", on)
+// saved saves a setting of the user that applies from now on.
+func (h *screenHost) saved(r tui.Reply, text, key, value string) (tui.Reply, error) {
+	c, err := h.session.Directory.SetSetting(project.ForUser, key, value)
 	if err != nil {
-		return tui.Reply{Vim: &on}, fmt.Errorf("vim keys apply to this session, but can't be saved: %w", err)
+		return r, fmt.Errorf("%s, but only in this session: %w", text, err)
 	}
-	text := map[bool]string{true: "on", false: "off"}[on]
-	return tui.Reply{Vim: &on, Text: fmt.Sprintf("Vim keys: %s. Saved to %s.", text, path)}, nil
-}
-
-// saveSetting saves a setting of the user, and returns the file.
-func (h *screenHost) saveSetting(key string, value any) (path string, err error) {
-	b, err := json.Marshal(value)
-	if err != nil {
-		return "", err
-	}
-	path, err = h.session.Directory.Change(project.ForUser, func(path string, text []byte) ([]byte, error) {
-		return settings.SetKey(path, text, key, b)
-	})
-	return homeRelative(path, h.env.Home), err
+	r.Text = fmt.Sprintf("%s. Saved to %s.", text, homeRelative(c.Path, h.env.Home))
+	return r, nil
 }

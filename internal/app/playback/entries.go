@@ -278,7 +278,7 @@ func (p *play) called(e journal.Entry, d journal.Called) {
 		p.player.Observe(agent.Called{Call: call})
 	}
 	r := tool.Request{Call: call, Declaration: p.declaration(call.Name)}
-	r.Description = firstText(call.Args)
+	r.Description = FirstText(call.Args)
 	p.remember(r)
 	started, ok := p.feed.find(func(next journal.Entry) verdict {
 		if next.By != e.By {
@@ -387,7 +387,7 @@ func (p *play) started(e journal.Entry, d journal.Started) {
 	r, ok := p.calls[key(e.By, d.ID)]
 	if !ok {
 		r.Call = tool.Call{ID: d.ID, Name: d.Name, By: e.By}
-		r.Description = firstText(d.Args)
+		r.Description = FirstText(d.Args)
 	}
 	r.Declaration = p.declaration(d.Name)
 	set(&r.Description, d.About)
@@ -423,8 +423,8 @@ func (p *play) finished(e journal.Entry, d journal.Finished) {
 // maxAbout is the maximum length of an argument that is used as a description.
 const maxAbout = 200
 
-// firstText returns the first text among the arguments of a call.
-func firstText(args json.RawMessage) string {
+// FirstText returns the start of the first text among the arguments of a call.
+func FirstText(args json.RawMessage) string {
 	d := json.NewDecoder(strings.NewReader(string(args)))
 	for depth, isKey := 0, true; ; {
 		t, err := d.Token()

@@ -142,7 +142,7 @@ func (s *Session) give(ctx context.Context, f undo.Found) {
 		_ = s.tellLater(text + o.Result.Text())
 		if c := s.Conversation; c != nil && c.observe != nil {
 			list := s.tracker.List(all.Join(more), s.isSecret).Masked(s.Tools.Mask)
-			c.observe(agent.Changed{Call: all.request.Call, Changes: list})
+			c.observe(agent.Changed{ID: all.ID, Call: all.request.Call, Changes: list})
 		}
 		if len(more.Changes)+len(more.Lost) > 0 {
 			s.recorder.give(undo.Found{Jobs: map[undo.Ref]undo.Found{call: more}})

@@ -28,7 +28,7 @@ type StatusLine struct {
 	HideContext bool   // its output shows how much of the context is used
 }
 
-// Themes returns the values of ui.theme. Package tui defines them.
+// Themes returns the values of ui.theme. Package tui has the colors of each.
 func Themes() []string { return []string{"auto", "dark", "light", "high-contrast"} }
 
 // notifications returns the values of ui.notifications.

@@ -312,7 +312,7 @@ func (c *Commands) table() []Command {
 		{Name: "skills", About: "list skills", Aside: true, run: slashSkills},
 		{
 			Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast",
-			needs: Draws, values: themes, run: frontEnd(SetTheme),
+			needs: Draws, values: themes, run: slashTheme,
 		},
 		{Name: "tools", About: "list the model's tools", Aside: true, run: slashTools},
 		{Name: "trust", About: "show what this project requests, and trust it", run: c.trust},
@@ -403,6 +403,20 @@ func slashPlan(_ context.Context, s *session.Session, words string) (Expansion, 
 		return Expansion{Print: "Approval mode: plan."}, nil
 	}
 	return Expansion{Parts: []model.Part{model.Text(words)}}, nil
+}
+
+func slashTheme(_ context.Context, s *session.Session, name string) (Expansion, error) {
+	all := settings.Themes()
+	switch {
+	case name == "":
+		return Expansion{Choice: pick("Which theme?", s.Settings.UI.Theme, words(all),
+			func(_ context.Context, name string) (Expansion, error) {
+				return Expansion{Action: SetTheme, Words: name}, nil
+			})}, nil
+	case !slices.Contains(all, name):
+		return Expansion{}, errorf("unknown theme %q (available: %s)", name, strings.Join(all, ", "))
+	}
+	return Expansion{Action: SetTheme, Words: name}, nil
 }
 
 func slashModel(ctx context.Context, s *session.Session, words string) (Expansion, error) {
@@ -534,7 +548,7 @@ type Action string
 // Actions.
 const (
 	ListKeys  Action = "keys"  // list the keys of the terminal
-	SetTheme  Action = "theme" // show or set the theme; its name is in Expansion.Words
+	SetTheme  Action = "theme" // set the theme; its name is in Expansion.Words
 	SwitchVim Action = "vim"   // switch vim's keys on or off
 )
 

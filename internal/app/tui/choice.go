@@ -34,7 +34,7 @@ type openChoice struct {
 func newChoice(c Choice) *openChoice {
 	out := &openChoice{Choice: c, list: list{at: c.At}}
 	for _, o := range c.Options {
-		out.items = append(out.items, item{key: o.Key, text: o.Text, about: o.About})
+		out.items = append(out.items, item{key: o.Key, text: visible(o.Text), about: o.About})
 	}
 	if out.keyed() {
 		if c.View != "" {
@@ -125,7 +125,7 @@ func (c *openChoice) live(width, rows int) []cell.Line {
 	for _, d := range c.Detail[:max(0, min(len(c.Detail), room-min(match, 3)))] {
 		out = append(out, cell.Styled("    "+cell.Clean(d), cell.Dim))
 	}
-	out = append(out, c.lines(width, room-len(out)+1)...)
+	out = append(out, c.lines(width, min(maxOptions, room-len(out)+1))...)
 	pairs := []string{"↑↓", fmt.Sprintf("%d of %d", min(c.at+1, match), match), "Enter", "choose"}
 	if c.View != "" {
 		pairs = append(pairs, "v", "view")

@@ -201,25 +201,11 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 	if word := completable(s); c.word != word && c.asked != word {
 		return nil
 	}
-	var out []cell.Line
-	from := max(0, min(c.at-maxCandidates+1, len(c.list)-maxCandidates))
-	to := min(len(c.list), from+maxCandidates)
-	column := 0
-	for _, o := range c.list[from:to] {
-		column = max(column, min(o.usage("", cell.Plain).Width()+2, width/2))
+	l := list{at: c.at}
+	for _, o := range c.list {
+		l.items = append(l.items, item{text: o.Text, words: o.Words, about: o.About})
 	}
-	for i := from; i < to; i++ {
-		mark, style := "    ", cell.Plain
-		if i == c.at {
-			mark, style = "  › ", cell.Bold
-		}
-		l := c.list[i].usage(mark, style)
-		if about := c.list[i].About; about != "" {
-			gap := max(2, column+len("    ")-l.Width())
-			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + visible(about), Style: cell.Dim})
-		}
-		out = append(out, l.Cut(width))
-	}
+	out := l.lines(width, maxCandidates)
 	note := visible(c.note)
 	if n := len(c.list) - maxCandidates; note == "" && n > 0 {
 		note = fmt.Sprintf("… %d more (↑↓)", n)
@@ -228,13 +214,4 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 		out = append(out, cell.Styled("    "+note, cell.Dim).Cut(width))
 	}
 	return out
-}
-
-// usage is a candidate and what can follow it.
-func (c Candidate) usage(mark string, style cell.Style) cell.Line {
-	l := cell.Line{{Text: mark + cell.Clean(c.Text), Style: style}}
-	if c.Words != "" {
-		l = append(l, cell.Span{Text: " " + visible(c.Words), Style: cell.Dim})
-	}
-	return l
 }

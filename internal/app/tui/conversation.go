@@ -51,6 +51,9 @@ func (s *Screen) event(e agent.Event) {
 		}
 	case agent.Responded:
 		s.calls.settle(s)
+	case agent.Changed:
+		s.endText()
+		s.tell(e.String())
 	case agent.Resumed:
 		s.endText()
 		s.tell(fmt.Sprintf("answer truncated, asking the model to continue (%d of %d): %v", e.Times, e.Most, e.Err))
@@ -304,13 +307,10 @@ func (s *Screen) follow(r Reply) {
 func (s *Screen) fail(err error) {
 	s.transcript.add(Item{Kind: ItemNote, Text: err.Error()})
 	s.space()
-	for i, l := range cell.CleanLines(err.Error()) {
-		mark, style := "  ", cell.Plain
-		if i == 0 {
-			mark, style = "✗ ", cell.Red
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: style}, {Text: l, Style: style}}, s.width(),
-			cell.Text("  "))...)
+	what, next, more := strings.Cut(err.Error(), "\n")
+	s.print(block(what, cell.Red, "✗ ", "", s.width())...)
+	if more {
+		s.print(block(next, cell.Plain, "  ", "  ", s.width())...)
 	}
 }
 

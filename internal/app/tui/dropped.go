@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/shellwords"
@@ -76,30 +77,20 @@ func droppedPaths(text string) []string {
 	if text == "" || len(text) > maxDropped {
 		return nil
 	}
-	if p, ok := absolutePath(text); ok && !strings.ContainsAny(text, "\n'\"\\") && strings.Contains(text, " ") {
-		if words := pathWords(text); len(words) == 1 || !allAbsolute(words) { // a single path with spaces in it
-			return []string{p}
-		}
-	}
 	words := pathWords(text)
-	if len(words) == 0 || !allAbsolute(words) {
-		return nil
+	relative := func(w string) bool { _, ok := absolutePath(w); return !ok }
+	if slices.ContainsFunc(words, relative) && !strings.ContainsAny(text, "\n'\"\\") { // one path with spaces in it
+		words = []string{text}
 	}
 	var out []string
 	for _, w := range words {
-		p, _ := absolutePath(w)
+		p, ok := absolutePath(w)
+		if !ok {
+			return nil
+		}
 		out = append(out, p)
 	}
 	return out
-}
-
-func allAbsolute(words []string) bool {
-	for _, w := range words {
-		if _, ok := absolutePath(w); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // absolutePath is the path that a word is, or that a file:// address names.

@@ -51,7 +51,7 @@ func fieldItems(f approval.Field) []item {
 	}
 	var out []item
 	for i, c := range f.Choices() {
-		o := item{key: strconv.Itoa(i + 1), text: c.Title, about: c.Description}
+		o := item{key: strconv.Itoa(i + 1), text: visible(c.Title), about: c.Description}
 		if f.Several() {
 			o.marked = unmarked
 		}

@@ -25,8 +25,8 @@ type Lines struct {
 	out    io.Writer
 	prompt string
 
-	lines     chan string // typed by the user; closed at the end of the input
-	questions chan *lineQuestion
+	lines     chan string                // typed by the user; closed at the end of the input
+	questions chan func(context.Context) // ask one, until it is answered or the context ends
 	events    chan agent.Event
 	asked     int             // questions so far
 	text      strings.Builder // of the answer, since the last call
@@ -34,23 +34,11 @@ type Lines struct {
 	calls     callList        // that run
 }
 
-// lineQuestion is a question that waits for a number.
-type lineQuestion struct {
-	*approval.Question
-	ctx   context.Context
-	reply chan lineReply
-}
-
-type lineReply struct {
-	decision tool.Decision
-	err      error
-}
-
 // NewLines makes a conversation in lines. It starts with the prompt, if there is one. output is how many lines of a
 // command's output are printed.
 func NewLines(in io.Reader, out io.Writer, host Host, prompt string, output int) *Lines {
 	l := &Lines{
-		host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan *lineQuestion),
+		host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan func(context.Context)),
 		events: make(chan agent.Event, 256), output: output,
 	}
 	go func() {
@@ -72,16 +60,18 @@ func (l *Lines) Typed() []string { return nil }
 func (l *Lines) Tell(text string) { l.say("note", text) }
 
 // Ask puts a question to the user. It is an [approval.Front].
-func (l *Lines) Ask(ctx context.Context, asked *approval.Question) (tool.Decision, error) {
-	q := &lineQuestion{Question: asked, ctx: ctx, reply: make(chan lineReply, 1)}
+func (l *Lines) Ask(ctx context.Context, q *approval.Question) (d tool.Decision, err error) {
+	done := make(chan struct{})
 	select {
-	case l.questions <- q:
-	case <-ctx.Done():
-		return tool.Decision{}, ctx.Err()
-	}
-	select {
-	case a := <-q.reply:
-		return a.decision, a.err
+	case l.questions <- func(run context.Context) {
+		defer close(done)
+		asked, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(run, cancel)()
+		d, err = l.answer(asked, q)
+	}:
+		<-done
+		return d, err
 	case <-ctx.Done():
 		return tool.Decision{}, ctx.Err()
 	}
@@ -153,7 +143,7 @@ func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal,
 			l.event(e)
 		case q := <-l.questions:
 			l.drain()
-			l.answer(run, q)
+			q(run)
 		case <-interrupts:
 			cancel()
 		case r := <-done:
@@ -215,13 +205,15 @@ func (l *Lines) event(e agent.Event) {
 			l.text.Reset()
 			l.say("note", said.String())
 		}
+	case agent.Changed:
+		l.say("note", e.String())
 	case agent.Step:
 		l.step(e.Event)
 	}
 }
 
 // answer asks a question until it is answered.
-func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
+func (l *Lines) answer(ctx context.Context, q *approval.Question) (tool.Decision, error) {
 	l.asked++
 	r := q.Request
 	text := naming(visible(r.Declaration.Title()), about(r)).String()
@@ -247,20 +239,18 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 	if len(r.Form) > 0 {
 		l.print(details(r.Confirm, lineWidth, true))
 	}
-	d, err := approval.Dialog{
-		Style: approval.Spoken, Out: l.out,
-		Read: func(ctx context.Context, prompt string) (string, error) { return l.number(ctx, q, prompt) },
+	return approval.Dialog{
+		Style: approval.Spoken, Out: l.out, Read: l.number,
 		Fail: func(err error) { l.say("error", err.Error()) },
 		View: func() {
 			c.shown = true
-			l.print(whole(q.Question, lineWidth))
+			l.print(whole(q, lineWidth))
 		},
-	}.Ask(ctx, q.Question)
-	q.reply <- lineReply{d, err}
+	}.Ask(ctx, q)
 }
 
 // number reads a line. What was typed before the question is dropped.
-func (l *Lines) number(ctx context.Context, q *lineQuestion, prompt string) (string, error) {
+func (l *Lines) number(ctx context.Context, prompt string) (string, error) {
 	for drained := false; !drained; {
 		select {
 		case _, ok := <-l.lines:
@@ -284,8 +274,6 @@ func (l *Lines) number(ctx context.Context, q *lineQuestion, prompt string) (str
 			return "", io.EOF
 		}
 		return strings.TrimSpace(line), nil
-	case <-q.ctx.Done():
-		return "", q.ctx.Err()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

@@ -33,35 +33,28 @@ func (l *Lines) step(e tool.Event) {
 // finished prints why a call failed, or what it did: counts, the end of its output, and a short diff of an edit. What a
 // question showed isn't repeated.
 func (l *Lines) finished(c *call) {
-	o, limit := c.outcome, l.output
+	o := c.outcome
 	if o.Error != nil {
 		label := "error"
 		if o.Status != tool.StatusError { // the message says that it was denied or canceled
 			label = "note"
 		}
 		l.say(label, o.Error.Message)
-		limit = max(limit, min(limit, 1)*failedLines)
 	}
 	if c.by != "" || o.Status == tool.StatusDenied {
 		return
 	}
-	d, edited := o.Result.Display.(tool.FileDiff)
-	switch sum := c.summary(); {
-	case sum == "":
-	case edited && d.Stat != nil:
-		l.say("result", linesChanged(d))
-	default:
+	sum := c.summary()
+	if d, ok := o.Result.Display.(tool.FileDiff); ok && d.Stat != nil && sum != "" {
+		sum = linesChanged(d)
+	}
+	if sum != "" {
 		l.say("result", sum)
 	}
 	for _, text := range o.Result.Missed {
 		l.say("note", visible(text))
 	}
-	if !c.shown || o.Error != nil {
-		l.print(tail(o.Result.Output, limit, lineWidth, ""))
-	}
-	if edited && o.Error == nil && !c.shown {
-		l.print(folded(diffLines(d.Diff, lineWidth), editRows, ""))
-	}
+	l.print(c.did(layout{width: lineWidth, output: l.output}))
 }
 
 // linesChanged is how much an edit changes, in words.

@@ -21,7 +21,8 @@ type list struct {
 // item is a line of a list.
 type item struct {
 	key         string // that chooses it; "": none
-	text, about string
+	text, about string // text is one line
+	words       string // that can follow the text
 	marked      string // a mark before the text, where several items may be chosen
 }
 
@@ -82,34 +83,44 @@ func (l *list) narrow(text string) {
 	l.filter, l.at = l.filter+text, 0
 }
 
-// maxOptions is how many items are shown in lines.
+// maxOptions is how many items are shown in lines, apart from rules.
 const maxOptions = 10
 
-// lines are the items, one in a line, with the highlighted one among them.
+// lines are the items, one in a line, with the highlighted one among them. What they are about is in a column.
 func (l *list) lines(width, limit int) []cell.Line {
-	limit = min(maxOptions, max(1, limit))
+	limit = max(1, limit)
 	match := l.matching()
 	from := max(0, min(l.at-limit+1, len(match)-limit))
+	match = match[from:min(len(match), from+limit)]
+	column := 0
+	for _, i := range match {
+		column = max(column, min(l.items[i].line(false).Width()+2, width/2))
+	}
 	var out []cell.Line
-	for i := from; i < len(match) && i < from+limit; i++ {
-		o := l.items[match[i]]
-		mark, style := "    ", cell.Plain
-		if i == l.at {
-			mark, style = "  › ", cell.Bold
-		}
-		line := cell.Line{{Text: mark, Style: style}}
-		if o.key != "" {
-			line = append(line, cell.Span{Text: o.key + " ", Style: cell.Cyan})
-		}
-		line = append(line, cell.Span{Text: o.marked + visible(o.text), Style: style})
-		if o.about != "" {
-			about := cell.Styled(" "+visible(o.about), cell.Dim)
-			if line.Width() <= width*2/3 { // what is chosen can be read
-				about = about.Cut(width - line.Width() - 1)
-			}
-			line = line.Right(about, width)
+	for n, i := range match {
+		line := l.items[i].line(from+n == l.at)
+		if about := cell.Styled(visible(l.items[i].about), cell.Dim); about.Width() > 0 {
+			line = line.Cut(width - min(about.Width(), width/3) - 2)
+			line = append(append(line, cell.Span{Text: strings.Repeat(" ", max(2, column-line.Width()))}), about...)
 		}
 		out = append(out, line.Cut(width))
+	}
+	return out
+}
+
+// line is an item without what it is about.
+func (o item) line(highlighted bool) cell.Line {
+	mark, style := "    ", cell.Plain
+	if highlighted {
+		mark, style = "  › ", cell.Bold
+	}
+	out := cell.Line{{Text: mark, Style: style}}
+	if o.key != "" {
+		out = append(out, cell.Span{Text: o.key + " ", Style: cell.Cyan})
+	}
+	out = append(out, cell.Span{Text: o.marked + cell.Clean(o.text), Style: style})
+	if o.words != "" {
+		out = append(out, cell.Span{Text: " " + visible(o.words), Style: cell.Dim})
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func (s *Screen) layout() layout {
 
 // lines are a finished call: a line, why it failed, and what it did.
 func (c *call) lines(look layout) []cell.Line {
-	o, width, limit := c.outcome, look.width, look.output
+	o, width := c.outcome, look.width
 	head := append(cell.Line{callMark(o.Status)}, c.name()...)
 	right := took(o.Duration)
 	failure := c.failure(width)
@@ -60,18 +60,21 @@ func (c *call) lines(look layout) []cell.Line {
 	if o.Status == tool.StatusDenied {
 		return out
 	}
-	if o.Error != nil && limit > 0 {
+	return append(append(out, c.did(look)...), c.left...)
+}
+
+// did is the end of a call's output, or the diff of an edit. What a question showed isn't repeated.
+func (c *call) did(look layout) []cell.Line {
+	o, limit := c.outcome, look.output
+	switch d, edited := o.Result.Display.(tool.FileDiff); {
+	case c.shown && o.Error == nil:
+		return nil
+	case edited && o.Error == nil:
+		return folded(diffLines(d.Diff, look.width), editRows, look.key)
+	case o.Error != nil && limit > 0:
 		limit = max(limit, failedLines)
 	}
-	if !c.shown || o.Error != nil {
-		out = append(out, tail(o.Result.Output, limit, width, look.key)...)
-	}
-	if !c.shown {
-		if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Error == nil {
-			out = append(out, folded(diffLines(d.Diff, width), editRows, look.key)...)
-		}
-	}
-	return append(out, c.left...)
+	return tail(o.Result.Output, limit, look.width, look.key)
 }
 
 // failure is why a call failed.
@@ -83,10 +86,7 @@ func (c *call) failure(width int) []cell.Line {
 	if len(message) > maxFailure {
 		message = strings.ToValidUTF8(message[:maxFailure], "") + "…"
 	}
-	var out []cell.Line
-	for _, l := range cell.CleanLines(message) {
-		out = append(out, cell.Wrap(cell.Line{{Text: "  " + l, Style: cell.Dim}}, width, cell.Text("  "))...)
-	}
+	out := block(message, cell.Dim, "  ", "  ", width)
 	if n := len(out) - maxFailureRows + 1; n > 0 {
 		out = append(out[:maxFailureRows-1], cell.Styled("  … "+humanize.Count(n, "more line"), cell.Dim))
 	}
@@ -125,7 +125,7 @@ func outputLine(l string, limit int) string {
 	if l = strings.TrimRight(l, "\r"); strings.ContainsRune(l, '\r') { // as a terminal would show it
 		l = l[strings.LastIndexByte(l, '\r')+1:]
 	}
-	return cell.Clean(plainText(l))
+	return cell.Clean(cell.Strip(l))
 }
 
 // inParens is a key after a text; "" without a key.

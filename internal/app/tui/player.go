@@ -45,16 +45,13 @@ type Player struct {
 	paused bool
 }
 
-// recorded is the host of a player: it has a status and reasons, and nothing else is called.
+// recorded is the host of a player: it has a status, and nothing else is called.
 type recorded struct {
 	Host
 	status func() Status
 }
 
 func (r recorded) Status() Status { return r.status() }
-
-// Why is the recorded reason.
-func (r recorded) Why(_ tool.Request, d tool.Decision) string { return d.Why() }
 
 // OpenPlayer prepares the terminal, if there is one. Close restores it.
 func OpenPlayer(o PlayerOptions) (*Player, error) {

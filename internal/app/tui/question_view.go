@@ -117,9 +117,14 @@ func short(line string) bool { return len(line) <= 1000 && visible(line) == line
 
 // commandText is a whole command: its lines stay lines, and nothing of it is invisible.
 func commandText(c tool.Command) []cell.Line {
+	return indented(tool.Visible(c.Line), "    ")
+}
+
+// indented is a text with a line for each of its lines, however long these are.
+func indented(text, indent string) []cell.Line {
 	var out []cell.Line
-	for _, l := range cell.CleanLines(tool.Visible(c.Line)) {
-		out = append(out, cell.Text("    "+l))
+	for _, l := range cell.CleanLines(text) {
+		out = append(out, cell.Text(indent+l))
 	}
 	return out
 }
@@ -182,13 +187,9 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 	case tool.Plan:
 		out = markdown.Render(d.Text, width)
 	case tool.Literal:
-		for _, l := range cell.CleanLines(string(d)) {
-			out = append(out, cell.Text("  "+l))
-		}
+		out = indented(string(d), "  ")
 	default:
-		for _, l := range cell.CleanLines(d.Markdown()) {
-			out = append(out, cell.Text("  "+l))
-		}
+		out = indented(d.Markdown(), "  ")
 	}
 	return out
 }
@@ -405,36 +406,20 @@ func (q *question) explanation(width int) []cell.Line {
 
 // ladder is the rules that "always" can apply, and what each covers if there is room for it.
 func (q *question) ladder(width int) []cell.Line {
-	steps := q.Ladder()
-	wide, covers := 0, 0
-	for i, step := range steps {
-		steps[i].Rules = cell.Clean(step.Rules)
-		wide, covers = max(wide, min(cell.Width(steps[i].Rules), maxRule)), max(covers, cell.Width(step.Covers))
+	label := cell.Text("  always:")
+	shown := list{items: slices.Clone(q.list.items), at: q.list.at}
+	for i, o := range shown.items {
+		if label.Width()+o.line(true).Width()+2+cell.Width(o.about) > width {
+			shown.items[i].about = ""
+		}
 	}
-	var out []cell.Line
-	for i, step := range steps {
-		label, mark, style := "          ", "  ", cell.Plain
-		if i == 0 {
-			label = "  always: "
-		}
-		if i == q.list.at {
-			mark, style = "› ", cell.Bold
-		}
-		l := cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}}
-		const gap = 3
-		switch own := cell.Width(step.Rules); {
-		case len(label)+2+wide+gap+covers <= width:
-			l = append(l, cell.Span{Text: strings.Repeat(" ", max(0, wide-own)+gap) + step.Covers, Style: cell.Dim})
-		case len(label)+2+own+gap+cell.Width(step.Covers) <= width: // not aligned
-			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + step.Covers, Style: cell.Dim})
-		}
-		out = append(out, l)
+	out := shown.lines(width-label.Width(), len(shown.items))
+	for i, l := range out {
+		out[i] = append(slices.Clip(label), l...)
+		label = cell.Text("         ")
 	}
 	return out
 }
-
-// maxRule is the width of rules after which what they cover isn't aligned.
-const maxRule = 40
 
 // scopeKeys are the keys of "always". The scope that Enter would use is bold, and named beside Enter.
 func (q *question) scopeKeys() []cell.Line {

@@ -124,7 +124,7 @@ type Options struct {
 	// continues.
 	Command string
 	Earlier []Item
-	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
+	// Theme is auto, dark, light or high-contrast; "" is auto. NoColor overrides it.
 	Theme   string
 	NoColor bool
 	// Notifications is auto, bell or off; "" is auto. HideTitle leaves the title of the window alone.

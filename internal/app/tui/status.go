@@ -10,9 +10,8 @@ import (
 
 // fact is a part of the status line. Where there is no space, those with the highest rank are left out first.
 type fact struct {
-	text string
+	line cell.Line // with the mark before it
 	rank int
-	line cell.Line // instead of text, with its own style
 }
 
 // Ranks of facts.
@@ -70,35 +69,45 @@ func (s *Screen) facts(st Status) []fact {
 	if st.Branch != "" {
 		where += " (" + visible(st.Branch) + ")"
 	}
-	all := []fact{{text: s.vim.Mode(), rank: essential}}
+	var all []fact
+	add := func(rank int, text string) {
+		if text != "" {
+			all = append(all, fact{cell.Styled(between+text, cell.Dim), rank})
+		}
+	}
+	add(essential, s.vim.Mode())
 	if out := s.statusLine.shown; out != nil {
-		all = append(all, fact{line: out, text: " ", rank: essential})
+		all = append(all, fact{append(cell.Styled(between, cell.Dim), out...), essential})
 	} else {
-		all = append(all, fact{text: visible(st.Model), rank: essential}, fact{text: where, rank: place})
+		add(essential, visible(st.Model))
+		add(place, where)
 	}
 	if st.Context >= 0 && !s.statusLine.hidesContext {
-		all = append(all, fact{text: fmt.Sprintf("context %d%%", st.Context), rank: essential})
+		add(essential, fmt.Sprintf("context %d%%", st.Context))
 	}
 	if s.work != nil {
 		if s.work.tokens > 0 {
-			all = append(all, fact{text: humanize.Number(s.work.tokens) + " tokens", rank: working})
+			add(working, humanize.Number(s.work.tokens)+" tokens")
 		}
-		all = append(all, fact{text: humanize.Seconds(s.o.Now().Sub(s.work.began)), rank: working})
+		add(working, humanize.Seconds(s.o.Now().Sub(s.work.began)))
 	}
 	if st.Jobs > 0 {
-		all = append(all, fact{text: humanize.Count(st.Jobs, "job"), rank: pending})
+		add(pending, humanize.Count(st.Jobs, "job"))
 	}
 	if st.Connected < st.Servers {
-		all = append(all, fact{text: fmt.Sprintf("mcp %d/%d", st.Connected, st.Servers), rank: pending})
+		add(pending, fmt.Sprintf("mcp %d/%d", st.Connected, st.Servers))
 	}
 	if n := len(s.queue.list()); n > 0 {
-		all = append(all, fact{text: fmt.Sprintf("queued %d", n), rank: pending})
+		add(pending, fmt.Sprintf("queued %d", n))
 	}
 	if st.Cost > 0 {
-		all = append(all, fact{text: Dollars(st.Cost), rank: pending})
+		add(pending, Dollars(st.Cost))
 	}
-	return slices.DeleteFunc(all, func(f fact) bool { return f.text == "" })
+	return all
 }
+
+// between is the mark between two facts.
+const between = " · "
 
 // highest is the index of the last fact with the highest rank.
 func highest(facts []fact) int {
@@ -122,11 +131,7 @@ func statusLine(mode string, facts []fact) cell.Line {
 	}
 	line := cell.Line{{Text: " "}, {Text: mode, Style: style}}
 	for _, f := range facts {
-		if f.line != nil {
-			line = append(append(line, cell.Span{Text: " · ", Style: cell.Dim}), f.line...)
-			continue
-		}
-		line = append(line, cell.Span{Text: " · " + f.text, Style: cell.Dim})
+		line = append(line, f.line...)
 	}
 	return line
 }

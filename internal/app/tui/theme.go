@@ -1,22 +1,12 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
-
-// themeAuto is the theme that follows the background of the terminal.
-const themeAuto = "auto"
-
-// Themes are the names of the themes. They use the ANSI names of colors, so the terminal's palette applies.
-func Themes() []string { return []string{themeAuto, "dark", "light", "high-contrast"} }
-
-// IsTheme reports whether there is a theme of this name.
-func IsTheme(name string) bool { return slices.Contains(Themes(), name) }
 
 // backdrop is what is known of the terminal's background.
 type backdrop uint8
@@ -111,9 +101,4 @@ func backgroundHint(value string) backdrop {
 // asksBackground reports whether a terminal is asked for its background. The Linux console would print the request.
 func (o *Options) asksBackground() bool {
 	return o.talksOSC() && !o.NoColor
-}
-
-// UnknownTheme describes a theme that there is not.
-func UnknownTheme(name string) string {
-	return fmt.Sprintf("unknown theme %q (available: %s)", visible(name), strings.Join(Themes(), ", "))
 }

@@ -122,10 +122,7 @@ func (i Item) lines(width int, folded bool) []cell.Line {
 		if folded {
 			return out
 		}
-		for _, l := range cell.CleanLines(strings.TrimSpace(i.Text)) {
-			out = append(out, cell.Wrap(cell.Line{{Text: "  "}, {Text: l, Style: cell.Dim}}, width, cell.Text("  "))...)
-		}
-		return out
+		return append(out, block(strings.TrimSpace(i.Text), cell.Dim, "  ", "  ", width)...)
 	}
 	head := cell.Line{callMark(i.Status), {Text: visible(i.Head), Style: cell.Bold}}
 	if folded {
@@ -139,10 +136,7 @@ func (i Item) lines(width int, folded bool) []cell.Line {
 	if i.Text == "" {
 		return out
 	}
-	for _, l := range cell.CleanLines(strings.Trim(i.Text, "\n")) {
-		out = append(out, cell.Wrap(cell.Text("    "+l), width, cell.Text("    "))...)
-	}
-	return out
+	return append(out, block(strings.Trim(i.Text, "\n"), cell.Plain, "    ", "    ", width)...)
 }
 
 // callMark says how a call ended.
@@ -156,28 +150,28 @@ func callMark(s tool.Status) cell.Span {
 	return cell.Span{Text: "● ", Style: cell.Green}
 }
 
-// promptLines are a prompt as it is shown after it was sent.
-func promptLines(text string, width int) []cell.Line {
+// block is a text of one style, wrapped. A mark is before its first line, and another one of that width before others.
+func block(text string, style cell.Style, first, others string, width int) []cell.Line {
 	var out []cell.Line
 	for i, l := range cell.CleanLines(text) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
+		mark := others
+		if i == 0 {
+			mark = first
 		}
-		out = append(out, cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, width,
-			cell.Text("  "))...)
+		indent := cell.Text(strings.Repeat(" ", cell.Width(mark)))
+		out = append(out, cell.Wrap(cell.Styled(mark+l, style), width, indent)...)
 	}
 	return out
 }
 
+// promptLines are a prompt as it is shown after it was sent.
+func promptLines(text string, width int) []cell.Line {
+	return block(text, cell.Bold, "› ", "  ", width)
+}
+
 // noteLines are a notice.
 func noteLines(text string, width int) []cell.Line {
-	var out []cell.Line
-	for _, l := range cell.CleanLines(text) {
-		out = append(out, cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, width,
-			cell.Text("  "))...)
-	}
-	return out
+	return block(text, cell.Dim, "∙ ", "∙ ", width)
 }
 
 // item is a finished call for the transcript.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,7 @@ func (s *Screen) paintView() error {
 	}
 	var out []byte
 	for i, l := range lines {
-		if v.drawn != nil && same(l, v.drawn[i]) {
+		if v.drawn != nil && slices.Equal(l, v.drawn[i]) {
 			continue
 		}
 		out = moveTo(out, i, 0)
@@ -101,18 +102,6 @@ func moveTo(out []byte, row, column int) []byte {
 	out = strconv.AppendInt(append(out, "\x1b["...), int64(row+1), 10)
 	out = strconv.AppendInt(append(out, ';'), int64(column+1), 10)
 	return append(out, 'H')
-}
-
-func same(a, b cell.Line) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // viewKey handles a key while a view is open.
@@ -149,7 +138,7 @@ const maxCopy = 700_000
 
 // copyItem copies the text of an item to the clipboard.
 func (s *Screen) copyItem(item int) {
-	text := plainText(s.view.Source().Copy(item))
+	text := cell.Strip(s.view.Source().Copy(item))
 	if len(text) > maxCopy {
 		s.view.Say("too long for the clipboard")
 		return
@@ -186,13 +175,7 @@ func whole(q *approval.Question, width int) []cell.Line {
 
 // viewText shows a text.
 func (s *Screen) viewText(title, text string) {
-	v := viewer.New(title, viewer.Text(func(int) []cell.Line {
-		var out []cell.Line
-		for _, l := range cell.CleanLines(text) {
-			out = append(out, cell.Text(l))
-		}
-		return out
-	}))
+	v := viewer.New(title, viewer.Text(func(int) []cell.Line { return indented(text, "") }))
 	v.Hint = "↑↓ PgUp PgDn · / searches · q closes"
 	s.openView(&overlay{View: v})
 }

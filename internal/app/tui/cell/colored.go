@@ -1,40 +1,50 @@
 package cell
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
 
 // maxCodes is the length of the longest codes that are kept.
 const maxCodes = 100
+
+// sequences matches what controls terminals: colors and attributes, whose codes are the group; other CSI sequences;
+// texts that end with BEL or ESC \, or else with their line; ESC with another character.
+var sequences = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b(?:\[([0-9;:]*)m|\[[ -?]*[@-~]?|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|` +
+		`[^\[\]PX^_\x1b])?`)
+})
 
 // Colored makes a line from text that is not trusted but may have colors: sequences for colors and attributes stay,
 // others are removed, and the rest is as Clean makes it.
 func Colored(s string) Line {
 	var out Line
-	for codes, more := "", true; more; {
-		var text string
-		if text, s, more = strings.Cut(s, "\x1b"); text != "" {
-			out = append(out, Span{Text: Clean(text), Codes: codes})
+	codes, from := "", 0
+	for _, at := range append(sequences().FindAllStringSubmatchIndex(s, -1), []int{len(s), len(s), -1, -1}) {
+		if from < at[0] {
+			out = append(out, Span{Text: Clean(s[from:at[0]]), Codes: codes})
 		}
-		switch {
-		case strings.HasPrefix(s, "["):
-			end := strings.IndexFunc(s[1:], func(r rune) bool { return r >= '@' && r <= '~' }) + 1
-			if end == 0 { // it never ends
-				return out
-			}
-			args, colors := s[1:end], s[end] == 'm'
-			if s = s[end+1:]; !colors || strings.Trim(args, "0123456789;:") != "" || len(args) > maxCodes {
-				continue
-			}
-			codes = strings.TrimPrefix(codes+";"+args, ";")
-			if args == "" || args == "0" || len(codes) > maxCodes {
-				codes = strings.TrimLeft(args, "0")
-			}
-		case s != "" && strings.ContainsRune("]PX^_", rune(s[0])): // until a BEL or ESC \
-			end := strings.IndexAny(s, "\a\x1b")
-			s = strings.TrimPrefix(s[end+1:], "\\")
-			more = end >= 0
-		case s != "":
-			s = s[1:]
+		if from = at[1]; at[2] < 0 || at[3]-at[2] > maxCodes {
+			continue
+		}
+		args := s[at[2]:at[3]]
+		codes = strings.TrimPrefix(codes+";"+args, ";")
+		if args == "" || args == "0" || len(codes) > maxCodes {
+			codes = strings.TrimLeft(args, "0")
 		}
 	}
 	return out
+}
+
+// Strip returns a text without sequences and other characters that control terminals, apart from tabs and the line endings
+// in it.
+func Strip(s string) string {
+	return strings.TrimRight(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, sequences().ReplaceAllString(s, "")), "\n")
 }

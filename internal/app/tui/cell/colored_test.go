@@ -47,3 +47,22 @@ func TestColoredAnything(t *testing.T) {
 		}
 	})
 }
+
+func TestStrip(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\ttext\n":           "plain\ttext",
+		"\x1b[31mred\x1b[m":       "red",
+		"\x1b]52;c;AAAA\aafter":   "after",
+		"\x1b]0;title\x1b\\after": "after",
+		"\x1bPq#0\x1b\\after":     "after",
+		"\x1b]never ends\nnext":   "\nnext",
+		"bell\a and \x00nul":      "bell and nul",
+		"a\x1b":                   "a",
+		"\u009b31m8-bit":          "31m8-bit",
+		"漢字 \xff":                 "漢字 �",
+	} {
+		if got := cell.Strip(in); got != want {
+			t.Errorf("Strip(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

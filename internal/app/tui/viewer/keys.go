@@ -120,7 +120,7 @@ func (v *View) fold() {
 		v.top.row = v.head(item)
 	}
 	if v.found && v.hit.item == item {
-		if v.found = v.findIn(item, 0); v.found {
+		if v.found = v.findIn(item, 0, len(v.of(item)), false); v.found {
 			v.show(v.hit)
 		}
 	}

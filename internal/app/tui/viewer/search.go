@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"math"
 	"strings"
 )
 
@@ -20,21 +21,17 @@ func (v *View) search(backward bool) {
 		step = n - 1
 	}
 	for i := 0; i <= n && n > 0; i++ {
-		item := (from.item + i*step) % n
-		var ok bool
+		first, end := 0, math.MaxInt
 		switch {
-		case backward && i == 0:
-			ok = v.findBefore(item, from.row)
+		case i > 0:
 		case backward:
-			ok = v.findBefore(item, -1)
-		case i == 0 && v.found:
-			ok = v.findIn(item, from.row+1)
-		case i == 0:
-			ok = v.findIn(item, from.row)
+			end = from.row
+		case v.found:
+			first = from.row + 1
 		default:
-			ok = v.findIn(item, 0)
+			first = from.row
 		}
-		if ok {
+		if v.findIn((from.item+i*step)%n, first, end, backward) {
 			v.found, v.chosen = true, -1
 			v.show(v.hit)
 			return
@@ -44,52 +41,23 @@ func (v *View) search(backward bool) {
 	v.note = "not found: " + v.typed
 }
 
-// findIn makes the first row of an item with the query, from one on, the hit. Of an item with a folded part that has
+// findIn makes the first row of an item with the query the hit, or the last one. Of an item with a folded part that has
 // it, that is the first row.
-func (v *View) findIn(item, from int) bool {
-	switch v.source.Has(item, v.query) {
-	case Nowhere:
-		return false
-	case Folded:
-		if from == 0 {
-			v.hit = position{item, v.head(item)}
-		}
-		return from == 0
-	}
-	rows := v.of(item)
-	for i := from; i < len(rows); i++ {
-		if v.at(rows[i]) >= 0 {
-			v.hit = position{item, i}
-			return true
-		}
-	}
-	return false
-}
-
-// findBefore makes the last row of an item with the query, before one, the hit; before -1: the last of all.
-func (v *View) findBefore(item, before int) bool {
-	switch v.source.Has(item, v.query) {
-	case Nowhere:
-		return false
-	case Folded:
-		head := v.head(item)
-		if before < 0 || before > head {
-			v.hit = position{item, head}
-			return true
-		}
+func (v *View) findIn(item, first, end int, last bool) (found bool) {
+	match := v.source.Has(item, v.query)
+	if match == Nowhere {
 		return false
 	}
 	rows := v.of(item)
-	if before < 0 {
-		before = len(rows)
-	}
-	for i := min(before, len(rows)) - 1; i >= 0; i-- {
-		if v.at(rows[i]) >= 0 {
-			v.hit = position{item, i}
-			return true
+	for i := first; i < min(end, len(rows)); i++ {
+		if match == Folded && i == v.head(item) || match == Shown && v.at(rows[i]) >= 0 {
+			v.hit, found = position{item, i}, true
+			if !last {
+				break
+			}
 		}
 	}
-	return false
+	return found
 }
 
 // head is the first row of an item that isn't empty.
