@@ -212,9 +212,10 @@ func insideLines(c tool.Effect, all bool) []cell.Line {
 		}
 	}
 	switch more := c.Files - n; {
-	case more > 0 && all:
+	case more <= 0 || n == 0: // it isn't a new directory
+	case all:
 		out = append(out, cell.Styled("  … "+humanize.Count(more, "more file"), cell.Dim))
-	case more > 0:
+	default:
 		out = append(out, cell.Styled("    … "+humanize.Count(more, "more file")+" (v)", cell.Dim))
 	}
 	return out
@@ -349,8 +350,8 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 	case rows <= 0:
 		return nil
 	case q.stage == always:
-		from := min(len(lines)-len(q.Why.Offer)+q.list.at, len(lines)-rows)
-		return lines[max(0, from):][:rows]
+		from := slices.IndexFunc(lines, func(l cell.Line) bool { return strings.Contains(l.String(), "  › ") })
+		return lines[max(0, min(from, len(lines)-rows)):][:rows]
 	case rows == 1:
 		return lines[:1]
 	}
@@ -413,10 +414,17 @@ func (q *question) ladder(width int) []cell.Line {
 			shown.items[i].about = ""
 		}
 	}
-	out := shown.lines(width-label.Width(), len(shown.items))
-	for i, l := range out {
-		out[i] = append(slices.Clip(label), l...)
-		label = cell.Text("         ")
+	var out []cell.Line
+	room := width - label.Width()
+	for i, l := range shown.lines(room, len(shown.items)) {
+		rows := []cell.Line{l}
+		if whole := shown.items[i].line(true); i == shown.at && whole.Width() > room { // Enter allows all of it
+			rows = cell.Wrap(whole, room, cell.Text("    "))
+		}
+		for _, row := range rows {
+			out = append(out, append(slices.Clip(label), row...))
+			label = cell.Text("         ")
+		}
 	}
 	return out
 }
