@@ -157,7 +157,7 @@ func wantsSetting(w settings.Withheld) []trust.Item {
 // effectOf returns what a setting of a project changes, by its key.
 func effectOf(key string) trust.Effect {
 	switch {
-	case key == "hooks", key == "ui.statusLine", strings.HasSuffix(key, "Command"):
+	case key == "hooks", key == "tools.afterChange", key == "ui.statusLine", strings.HasSuffix(key, "Command"):
 		return trust.RunsProgram
 	case strings.HasPrefix(key, "permissions."), strings.HasPrefix(key, "tools.approvalMode"),
 		strings.HasPrefix(key, "tools.sandbox"):

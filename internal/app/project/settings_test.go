@@ -7,15 +7,16 @@ import (
 	"github.com/adze-dev/adze/internal/app/trust"
 )
 
-// Hooks were listed as other settings, although they run programs.
+// Hooks and tools.afterChange were listed as other settings, although they run programs.
 func TestEffectOfSettings(t *testing.T) {
 	var items []trust.Item
-	for _, key := range []string{"ui.theme", "hooks", "permissions.allow", "mcpServers", "tools.discoveryCommand"} {
+	for _, key := range []string{"ui.theme", "hooks", "permissions.allow", "mcpServers", "tools.discoveryCommand", "tools.afterChange"} {
 		items = append(items, wantsSetting(settings.Withheld{Key: key, JSON: `{"x":1}`})...)
 	}
 	const want = `  Runs programs:
     hooks = {"x":1}
     tools.discoveryCommand = {"x":1}
+    tools.afterChange = {"x":1}
   Changes permissions:
     permissions.allow = {"x":1}
   Adds servers, agents, skills:
