@@ -38,8 +38,8 @@ func Colored(s string) Line {
 	return out
 }
 
-// Strip returns a text without sequences and other characters that control terminals, apart from tabs and the line endings
-// in it.
+// Strip returns a text without sequences and other characters that control terminals, apart from tabs and the line
+// endings in it.
 func Strip(s string) string {
 	return strings.TrimRight(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -58,7 +59,7 @@ func (l Line) Append(out []byte, c Colors) []byte {
 		if colored {
 			out = append(append(append(out, "\x1b["...), s.Codes...), 'm')
 		}
-		out = append(out, s.Text...)
+		out = append(out, strings.TrimRight(s.Text, joiner)...) // tmux would join it to whatever it gets next
 		if colored || s.Style.shows(c) {
 			out = append(out, "\x1b[m"...)
 		}
@@ -81,6 +82,19 @@ func (l Line) MayWrap(columns int) bool {
 		}
 	}
 	return n > columns
+}
+
+// joiner makes one character of those beside it.
+const joiner = "\u200d"
+
+// Joined reports whether the line has characters that are one with others, such as flags and families: terminals don't
+// agree on their width, and neither while they are typed.
+func (l Line) Joined() bool {
+	return slices.ContainsFunc(l, func(s Span) bool {
+		return strings.ContainsFunc(s.Text, func(r rune) bool {
+			return string(r) == joiner || r == 0xfe0f || r >= 0x1f1e6 && r <= 0x1f1ff || r >= 0x1f3fb && r <= 0x1f3ff
+		})
+	})
 }
 
 // Cut shortens the line to width cells. A cut line ends with "…".

@@ -131,11 +131,11 @@ func (p *Painter) paintRow(f Frame) (bool, error) {
 		return false, nil
 	}
 	for i := range live {
-		if i != p.at.Row && !same(live[i], p.drawn[i]) {
+		if i != p.at.Row && !slices.Equal(live[i], p.drawn[i]) {
 			return false, nil
 		}
 	}
-	if row := p.at.Row; row >= 0 && row < len(live) && !same(live[row], p.drawn[row]) {
+	if row := p.at.Row; row >= 0 && row < len(live) && !slices.Equal(live[row], p.drawn[row]) {
 		p.rewrite(row, live[row])
 		p.drawn = live
 	}
@@ -374,7 +374,7 @@ func (p *Painter) finish(lines, live []cell.Line) {
 // number.
 func (p *Painter) promote(finished, live []cell.Line) int {
 	n := 0
-	for n < len(finished) && n < len(p.drawn) && same(finished[n], p.drawn[n]) {
+	for n < len(finished) && n < len(p.drawn) && slices.Equal(finished[n], p.drawn[n]) {
 		n++
 	}
 	if n == len(p.drawn) && len(live) > 0 && n > 0 { // the cursor stays inside the live area
@@ -400,12 +400,12 @@ func (p *Painter) print(lines []cell.Line) {
 func (p *Painter) redraw(live []cell.Line) {
 	p.wrap(len(live) == 0)
 	head := 0
-	for head < len(live) && head < len(p.drawn) && same(live[head], p.drawn[head]) {
+	for head < len(live) && head < len(p.drawn) && slices.Equal(live[head], p.drawn[head]) {
 		head++
 	}
 	tail := 0
 	for tail < len(live)-head && tail < len(p.drawn)-head &&
-		same(live[len(live)-1-tail], p.drawn[len(p.drawn)-1-tail]) {
+		slices.Equal(live[len(live)-1-tail], p.drawn[len(p.drawn)-1-tail]) {
 		tail++
 	}
 	switch more := len(live) - len(p.drawn); {
@@ -420,7 +420,7 @@ func (p *Painter) redraw(live []cell.Line) {
 	for i, l := range live {
 		if i >= len(p.drawn) {
 			p.appendRow(l)
-		} else if !same(l, p.drawn[i]) {
+		} else if !slices.Equal(l, p.drawn[i]) {
 			p.rewrite(i, l)
 		}
 	}
@@ -466,10 +466,13 @@ func (p *Painter) appendRow(l cell.Line) {
 // rewrite draws a row from its first difference on.
 func (p *Painter) rewrite(row int, l cell.Line) {
 	old := p.drawn[row]
-	if l.Width() < old.Width() { // as a whole: tmux wraps the cells that CSI K erased from the middle of a row
+	joined := l.Joined() || old.Joined()
+	if joined || l.Width() < old.Width() { // as a whole: tmux wraps the cells that CSI K erased from the middle of a row
 		p.move(Position{Row: row})
 		p.out = l.Append(append(p.out, "\x1b[K"...), p.Colors)
-		p.at.Column = l.Width()
+		if p.at.Column = l.Width(); joined { // or somewhere else
+			p.out, p.at.Column = append(p.out, '\r'), 0
+		}
 		return
 	}
 	from, rest := l.After(old)
@@ -550,5 +553,3 @@ func (p *Painter) csi(n int, final byte) {
 	}
 	p.out = append(p.out, final)
 }
-
-func same(a, b cell.Line) bool { return slices.Equal(a, b) }

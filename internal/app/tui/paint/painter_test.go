@@ -251,3 +251,22 @@ func TestKeepsRows(t *testing.T) {
 		}
 	}
 }
+
+// A family that was typed in tmux stayed on the screen in parts: characters arrive one by one, and their width isn't known. The
+// row is drawn as a whole then, and the cursor is placed from its start.
+func TestJoinedCharacters(t *testing.T) {
+	var out strings.Builder
+	p := paint.New(&out, paint.Options{Size: func() (int, int) { return 40, 10 }})
+	typed := "> x "
+	for i, r := range []rune("👩\u200d👩\u200d👧y") {
+		typed += string(r)
+		out.Reset()
+		l := cell.Text(typed)
+		if err := p.Paint(paint.Frame{Live: []cell.Line{l}, Cursor: paint.Position{Column: l.Width()}}); err != nil {
+			t.Fatal(err)
+		}
+		if want := "\x1b[K" + strings.TrimSuffix(typed, "\u200d") + fmt.Sprintf("\r\x1b[%dG", l.Width()+1); i > 0 && !strings.Contains(out.String(), want) {
+			t.Errorf("%q: %q, want %q in it", typed, out.String(), want)
+		}
+	}
+}
