@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
-	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -61,7 +61,6 @@ type textOutput struct {
 	words  words           // of the answer that streams
 	spoke  bool            // something has streamed
 	quiet  bool            // only the answer goes to stdout, which is JSON
-	tried  map[string]bool // calls that are shown since they were tried
 }
 
 func newTextOutput(env Env, s *screen) *textOutput {
@@ -122,72 +121,24 @@ func (t *textOutput) between() {
 	t.screen.endLine()
 }
 
+// step shows a step of a call. A call that is done is a line, and of a failed one, why it failed.
 func (t *textOutput) step(e tool.Event) {
-	r := e.Request
-	switch e.Stage {
-	case tool.Trying, tool.Running:
-		if e.Stage == tool.Running && t.tried[r.Call.By+"/"+r.Call.ID] {
-			break // its effects are kept, which takes no time
-		}
-		if e.Stage == tool.Trying {
-			if t.tried == nil {
-				t.tried = map[string]bool{}
-			}
-			t.tried[r.Call.By+"/"+r.Call.ID] = true
-		}
-		t.screen.change(func(l *live, now time.Time) { l.begin(r, now) })
-		if t.steps && t.screen.size == nil {
-			t.screen.tell(under(r.Call.By) + "● " + r.Declaration.Title() + ": " + r.Description)
-		}
-	case tool.Showing:
-		t.screen.change(func(l *live, _ time.Time) { l.show(r.Call, e.Display) })
-	case tool.Done:
-		t.done(r.Call, e.Outcome)
+	var lines []cell.Line
+	t.screen.change(func(l *live, now time.Time) { lines = l.calls.Step(e, now, t.screen.width()) })
+	if e.Stage == tool.Done && e.Outcome.Status == tool.StatusDenied && !t.steps {
+		t.screen.tell("✗ " + tool.Visible(e.Outcome.Error.Message))
 	}
-}
-
-// done folds a call into a line, and shows of a failed one why it failed.
-func (t *textOutput) done(c tool.Call, o *tool.Outcome) {
-	var call liveCall
-	var ran bool
-	t.screen.change(func(l *live, _ time.Time) { call, ran = l.end(c) })
-	if !t.steps && o.Status != tool.StatusDenied {
+	if !t.steps {
 		return
 	}
-	mark, margin := "●", under(c.By)
-	var lines []string
-	if ran && t.screen.size != nil { // else it was told when it began
-		lines = append(lines, call.title+took(o.Duration))
+	for _, l := range lines {
+		t.screen.tell(t.screen.text(l))
 	}
-	if o.Error != nil {
-		mark = t.screen.ink.red("✗")
-		lines = append(lines, strings.Split(tool.Visible(o.Error.Message), "\n")...)
-		for _, line := range call.output {
-			lines = append(lines, t.screen.ink.dim("  "+line))
+	if e.Stage == tool.Done && e.Outcome.Error == nil {
+		if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok {
+			t.screen.tell(checklist(list, "  "))
 		}
 	}
-	if len(lines) > 0 {
-		t.screen.tell(margin + mark + " " + strings.Join(lines, "\n  "+strings.Repeat(" ", cells(margin))))
-	}
-	if list, ok := o.Result.Display.(builtin.TodoList); ok && o.Error == nil {
-		t.screen.tell(checklist(list, margin+"  "))
-	}
-}
-
-// took is how long a call took, if that is worth a word.
-func took(d time.Duration) string {
-	if d < 100*time.Millisecond {
-		return ""
-	}
-	return "  " + humanize.Duration(d)
-}
-
-// under sets a subagent's calls below the one that gave it its task, with its name.
-func under(by string) string {
-	if by == "" {
-		return ""
-	}
-	return strings.Repeat("  ", 1+strings.Count(by, "/")) + tool.Visible(by) + " "
 }
 
 // end prints the answer, unless there is none or it has streamed. A run that failed has no answer.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
 const (
@@ -32,10 +35,10 @@ type screen struct {
 
 	mu    sync.Mutex
 	live  live
-	drawn []liveLine // the live area as it is on the terminal; the cursor is at its end, or above it if column is not 0
-	asks  bool       // a question is open
-	held  []func()   // what to do after it
-	err   error      // the first of writing to out
+	drawn []cell.Line // the live area as it is on the terminal; the cursor is at its end, or above it if column is not 0
+	asks  bool        // a question is open
+	held  []func()    // what to do after it
+	err   error       // the first of writing to out
 
 	column int       // cells in the line of the answer that is begun; 0: none is
 	spoke  time.Time // when the answer last went on
@@ -128,7 +131,7 @@ func (s *screen) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lines := s.current()
-	if slices.Equal(lines, s.drawn) {
+	if slices.EqualFunc(lines, s.drawn, slices.Equal[cell.Line]) {
 		return
 	}
 	text := s.erase() + s.paint(lines)
@@ -140,7 +143,7 @@ func (s *screen) draw() {
 }
 
 // current is what the live area should be.
-func (s *screen) current() []liveLine {
+func (s *screen) current() []cell.Line {
 	if s.size == nil || s.asks {
 		return nil
 	}
@@ -156,13 +159,10 @@ func (s *screen) current() []liveLine {
 }
 
 // paint writes the live area below the cursor, or at it if no line is begun.
-func (s *screen) paint(lines []liveLine) string {
+func (s *screen) paint(lines []cell.Line) string {
 	var texts []string
 	for _, l := range lines {
-		if l.dim {
-			l.text = s.ink.dim(l.text)
-		}
-		texts = append(texts, l.text)
+		texts = append(texts, s.text(l))
 	}
 	text := strings.Join(texts, "\n")
 	if n := len(lines); s.column > 0 && n > 0 {
@@ -170,6 +170,24 @@ func (s *screen) paint(lines []liveLine) string {
 		return strings.Repeat("\x1bD", n) + fmt.Sprintf("\x1b[%dA", n) + "\x1b7\n" + text + "\x1b8"
 	}
 	return text
+}
+
+// text is a line as the terminal gets it.
+func (s *screen) text(l cell.Line) string {
+	colors := cell.None
+	if s.ink {
+		colors = cell.Full
+	}
+	return string(l.Append(nil, colors))
+}
+
+// width is the width of lines that stay.
+func (s *screen) width() int {
+	columns := 0
+	if s.size != nil {
+		columns, _ = s.size()
+	}
+	return textWidth(cmp.Or(columns, 80))
 }
 
 // erase clears the live area and leaves the cursor where it began, or in the line that is begun.
@@ -193,7 +211,7 @@ func (s *screen) top() string {
 	for _, l := range s.drawn {
 		rows++
 		if columns > 0 { // a terminal that became narrower has wrapped it
-			rows += max(0, cells(l.text)-1) / columns
+			rows += max(0, l.Width()-1) / columns
 		}
 	}
 	if rows == 1 {

@@ -54,7 +54,7 @@ func (g *glass) wants(t *testing.T, when, want string) {
 
 func step(stage tool.Stage, id string, change func(*tool.Event)) agent.Step {
 	e := tool.Event{Stage: stage, Request: tool.Request{
-		Call: tool.Call{ID: id}, Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell"},
+		Call: tool.Call{ID: id}, Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
 		Invocation: tool.Invocation{Description: "run make"},
 	}}
 	if change != nil {
@@ -79,12 +79,12 @@ func TestScreenOfATurn(t *testing.T) {
 	out := newTextOutput(Env{Terminal: true}, g.screen)
 	out.event(agent.Began{Turn: 1})
 	g.after(2 * time.Second)
-	g.wants(t, "the model thinks", "◐ 2 s")
+	g.wants(t, "the model thinks", "∙ waiting for the model 2 s")
 	out.event(agent.Said{Event: model.Text("\n\nI look at")})
 	g.wants(t, "the first words come", "I look at")
 	out.event(agent.Said{Event: model.Text(" it.")})
 	g.after(1250 * time.Millisecond)
-	g.wants(t, "it pauses", "I look at it.\n◓ 3 s")
+	g.wants(t, "it pauses", "I look at it.\n∙ waiting for the model 3 s")
 	out.event(agent.Said{Event: model.Text(" Now.\n\n")})
 	g.wants(t, "it goes on", "I look at it. Now.")
 	out.event(agent.Called{Call: tool.Call{ID: "1"}})
@@ -92,12 +92,12 @@ func TestScreenOfATurn(t *testing.T) {
 	out.event(agent.Answered{})
 	out.event(step(tool.Showing, "1", func(e *tool.Event) { e.Display = tool.Literal("one\ntwo\nthree\nfour\n") }))
 	g.after(time.Second)
-	g.wants(t, "the command runs", "I look at it. Now.\n◐ Shell: run make  1 s\n    two\n    three\n    four")
+	g.wants(t, "the command runs", "I look at it. Now.\n◐ Shell make                        1 s\n    two\n    three\n    four")
 	g.tell("adze: a note")
-	g.wants(t, "a note comes", "I look at it. Now.\nadze: a note\n◐ Shell: run make  1 s\n    two\n    three\n    four")
+	g.wants(t, "a note comes", "I look at it. Now.\nadze: a note\n◐ Shell make                        1 s\n    two\n    three\n    four")
 	out.event(step(tool.Showing, "1", func(e *tool.Event) { e.Display = tool.Literal("five") }))
 	g.after(0)
-	g.wants(t, "the output is shorter", "I look at it. Now.\nadze: a note\n◐ Shell: run make  1 s\n    five")
+	g.wants(t, "the output is shorter", "I look at it. Now.\nadze: a note\n◐ Shell make                        1 s\n    five")
 
 	question, answered := g.ask()
 	fmt.Fprint(question, "Allow? ")
@@ -109,15 +109,15 @@ func TestScreenOfATurn(t *testing.T) {
 	answered()
 	out.event(agent.Called{})
 	g.after(0)
-	g.wants(t, "it is answered", "I look at it. Now.\nadze: a note\nAllow? y\nmore words\nadze: another note\n◐ Shell: run make  2 s\n    five")
+	g.wants(t, "it is answered", "I look at it. Now.\nadze: a note\nAllow? y\nmore words\nadze: another note\n◐ Shell make                        2 s\n    five")
 
 	out.event(step(tool.Done, "1", ended(tool.StatusSuccess, 1200*time.Millisecond, "")))
-	g.wants(t, "the command has ended", "I look at it. Now.\nadze: a note\nAllow? y\nmore words\nadze: another note\n● Shell: run make  1.2 s")
+	g.wants(t, "the command has ended", "I look at it. Now.\nadze: a note\nAllow? y\nmore words\nadze: another note\n● Shell make                      1.2 s")
 	out.event(agent.Said{Event: model.Text("The answer.\n\n")})
 	if err := out.end(agent.Answer{Text: "The answer.\n\n"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	g.wants(t, "the end", "I look at it. Now.\nadze: a note\nAllow? y\nmore words\nadze: another note\n● Shell: run make  1.2 s\nThe answer.")
+	g.wants(t, "the end", "I look at it. Now.\nadze: a note\nAllow? y\nmore words\nadze: another note\n● Shell make                      1.2 s\nThe answer.")
 }
 
 // Of an error with several lines only the first was shown.
@@ -126,9 +126,12 @@ func TestScreenShowsAFailureWhole(t *testing.T) {
 	out := newTextOutput(Env{Terminal: true}, g.screen)
 	out.event(step(tool.Running, "1", nil))
 	out.event(step(tool.Showing, "1", func(e *tool.Event) { e.Display = tool.Literal("main.go:3: oops") }))
-	out.event(step(tool.Done, "1", ended(tool.StatusError, 0, "Command exited with code 2.\nIt has two lines.")))
+	out.event(step(tool.Done, "1", func(e *tool.Event) {
+		ended(tool.StatusError, 0, "Command exited with code 2.\nIt has two lines.")(e)
+		e.Outcome.Result.Output = "main.go:3: oops\n"
+	}))
 	out.event(step(tool.Done, "2", ended(tool.StatusDenied, 0, "run x: denied by the user")))
-	g.wants(t, "two calls failed", "✗ Shell: run make\n  Command exited with code 2.\n  It has two lines.\n    main.go:3: oops\n✗ run x: denied by the user")
+	g.wants(t, "two calls failed", "✗ Shell make\n  Command exited with code 2.\n  It has two lines.\n    main.go:3: oops\n⊘ Shell\n  run x: denied by the user")
 }
 
 // A terminal that cannot be redrawn is only added to.
@@ -149,7 +152,7 @@ func TestScreenWithoutALiveArea(t *testing.T) {
 	if err := out.end(agent.Answer{Text: "The answer."}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := "I look.\n● Shell: run make\n  [x] look\nThe answer.\n"; g.painted.String() != want {
+	if want := "I look.\n● Shell make" + strings.Repeat(" ", 62) + "1.0 s\n  [x] look\nThe answer.\n"; g.painted.String() != want {
 		t.Errorf("%q, want %q", g.painted.String(), want)
 	}
 }

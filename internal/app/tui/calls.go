@@ -48,13 +48,55 @@ type call struct {
 	left      []cell.Line   // what of it was not approved
 }
 
-// step shows a step of a call. Nothing follows tool.Withdrawn: the context of the question ends, and the event may come
-// after the next question about the call.
+// Calls are the calls of a prompt without a conversation. The zero value has none.
+type Calls struct{ list callList }
+
+// Step takes a step of a call. It returns the lines of calls that are done: what each is, and why it failed.
+func (c *Calls) Step(e tool.Event, now time.Time, width int) []cell.Line {
+	c.list.step(e, now).shown = true
+	var out []cell.Line
+	c.list.flush(func(one *call) {
+		if one.by == "" {
+			out = append(out, one.lines(layout{width: width, output: OutputLines})...)
+		}
+	})
+	return out
+}
+
+// Live are the lines of the calls that run.
+func (c *Calls) Live(now time.Time, width int) []cell.Line { return c.list.live(now, width, "") }
+
+// step shows a step of a call.
 func (s *Screen) step(e tool.Event) {
-	c := s.calls.find(e.Request)
+	if s.calls.step(e, s.o.Now()); e.Stage == tool.Done {
+		s.todos.take(e)
+		s.flushCalls()
+	}
+}
+
+// flushCalls prints calls that are done, and adds them to the transcript.
+func (s *Screen) flushCalls() {
+	s.calls.flush(func(c *call) {
+		if c.by == "" {
+			s.print(c.lines(s.layout())...)
+		}
+		s.transcript.add(c.item())
+	})
+}
+
+// settleCalls prints what is left: the turn has ended.
+func (s *Screen) settleCalls() {
+	s.calls.calls = slices.DeleteFunc(s.calls.calls, func(c *call) bool { return c.outcome == nil })
+	s.flushCalls()
+}
+
+// step notes a step of a call. Nothing follows tool.Withdrawn: the context of the question ends, and the event may come
+// after the next question about the call.
+func (l *callList) step(e tool.Event, now time.Time) *call {
+	c := l.find(e.Request)
 	switch e.Stage {
 	case tool.Trying, tool.Running:
-		c.began = s.o.Now()
+		c.began = now
 		c.trying = e.Stage == tool.Trying
 		c.movable = !c.trying && e.Request.Declaration.Kind == tool.Execute
 	case tool.Asking:
@@ -73,9 +115,8 @@ func (s *Screen) step(e tool.Event) {
 		if d, ok := e.Outcome.Result.Display.(agent.TaskDisplay); ok {
 			c.task = visible(d.Path)
 		}
-		s.todos.take(e)
-		s.calls.flush(s)
 	}
+	return c
 }
 
 // find returns the entry of a call, a new one for its first event.
@@ -106,13 +147,16 @@ func (l *callList) position(t tool.Call) int {
 }
 
 func (c *call) show(text string) {
-	lines := cell.CleanLines(strings.Trim(text, "\n"))
-	c.output = lines[max(0, len(lines)-tailLines):]
+	c.output = nil
+	if text = strings.Trim(text, "\n"); text != "" {
+		lines := cell.CleanLines(text)
+		c.output = lines[max(0, len(lines)-tailLines):]
+	}
 }
 
-// flush prints the calls at the start of the list that are done. Those of a subagent are folded into the call that runs
-// it. A background subagent's call that runs doesn't hold up others.
-func (l *callList) flush(s *Screen) {
+// flush removes the calls at the start of the list that are done, and gives them to take: after a call that runs a
+// subagent, those of the subagent. A background subagent's call that runs doesn't hold up others.
+func (l *callList) flush(take func(*call)) {
 	for i := 0; i < len(l.calls); {
 		c := l.calls[i]
 		if c.outcome == nil && c.by == "" {
@@ -123,14 +167,11 @@ func (l *callList) flush(s *Screen) {
 			continue
 		}
 		l.calls = slices.Delete(l.calls, i, i+1)
-		if c.by == "" {
-			s.print(c.lines(s.layout())...)
-		}
-		s.transcript.add(c.item())
+		take(c)
 		l.calls = slices.DeleteFunc(l.calls, func(o *call) bool {
 			own := o.outcome != nil && c.runs(o)
 			if own {
-				s.transcript.add(o.item())
+				take(o)
 			}
 			return own
 		})
@@ -168,12 +209,6 @@ func (l *callList) tree() (out []*call, n int) {
 // tried reports whether a command runs where nothing lasts.
 func (l *callList) tried() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.trying && c.outcome == nil })
-}
-
-// settle prints what is left: the turn has ended.
-func (l *callList) settle(s *Screen) {
-	l.calls = slices.DeleteFunc(l.calls, func(c *call) bool { return c.outcome == nil })
-	l.flush(s)
 }
 
 // name is the tool and what the call is about.

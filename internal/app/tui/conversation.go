@@ -50,7 +50,7 @@ func (s *Screen) event(e agent.Event) {
 			s.work.tokens += e.Usage.Output
 		}
 	case agent.Responded:
-		s.calls.settle(s)
+		s.settleCalls()
 	case agent.Changed:
 		s.endText()
 		s.tell(e.String())
@@ -225,7 +225,7 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.endHeader(nil)
 	}
 	s.endText()
-	s.calls.settle(s)
+	s.settleCalls()
 	spent := s.spent()
 	s.work = nil
 	s.show(reply)

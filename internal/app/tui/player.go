@@ -163,7 +163,7 @@ func (p *Player) Fail(err error) {
 func (p *Player) End() {
 	p.s.endText()
 	p.s.questions.open = nil
-	p.s.calls.settle(p.s)
+	p.s.settleCalls()
 	p.s.work = nil
 }
 

@@ -225,11 +225,13 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 		return s.textKey(q, name, approval.Deny)
 	case editing:
 		return s.textKey(q, name, approval.Edit)
-	case always, picking, rerunning:
+	}
+	decide := map[stage]func(*question, string){always: s.alwaysKey, picking: s.pickKey, rerunning: s.rerunKey}
+	if key := decide[q.stage]; key != nil {
 		if k.Mods&keys.Ctrl != 0 { // interrupt, suspend, view the transcript
 			return false
 		}
-		s.decideKey(q, name)
+		key(q, name)
 		return true
 	}
 	lit := q.list.at >= 0
@@ -258,18 +260,6 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 		return false
 	}
 	return s.choose(q, name)
-}
-
-// decideKey handles a key in a stage in which single keys decide.
-func (s *Screen) decideKey(q *question, name string) {
-	switch q.stage {
-	case always:
-		s.alwaysKey(q, name)
-	case picking:
-		s.pickKey(q, name)
-	case rerunning:
-		s.rerunKey(q, name)
-	}
 }
 
 // choose does what a key of the question stands for.

@@ -78,7 +78,7 @@ func (s *Screen) Typed() []string {
 	taken := s.queue.prompts()
 	for _, typed := range taken {
 		s.send(func(s *Screen) {
-			s.calls.settle(s)
+			s.settleCalls()
 			s.printPrompt(typed)
 			s.o.History.add(typed)
 		})
