@@ -35,7 +35,7 @@ type screen struct {
 
 	mu    sync.Mutex
 	live  live
-	drawn []cell.Line // the live area as it is on the terminal; the cursor is at its end, or above it if column is not 0
+	drawn []cell.Line // as it is on the terminal; the cursor is at its end, or above it if column is not 0
 	asks  bool        // a question is open
 	held  []func()    // what to do after it
 	err   error       // the first of writing to out

@@ -467,7 +467,8 @@ func (p *Painter) appendRow(l cell.Line) {
 func (p *Painter) rewrite(row int, l cell.Line) {
 	old := p.drawn[row]
 	joined := l.Joined() || old.Joined()
-	if joined || l.Width() < old.Width() { // as a whole: tmux wraps the cells that CSI K erased from the middle of a row
+	// as a whole: tmux wraps the cells that CSI K erased from the middle of a row
+	if joined || l.Width() < old.Width() {
 		p.move(Position{Row: row})
 		p.out = l.Append(append(p.out, "\x1b[K"...), p.Colors)
 		if p.at.Column = l.Width(); joined { // or somewhere else
