@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
@@ -188,24 +187,10 @@ const (
 	promptBytes = 4000
 )
 
-// opening is the start of a prompt, and how much it is shorter.
-func opening(typed string) (start, more string) {
-	end := min(len(typed), promptBytes)
-	for i, n := 0, 0; i < end; i++ {
-		if typed[i] == '\n' {
-			if n++; n == promptRows {
-				end = i
-			}
-		}
-	}
-	if end == len(typed) {
-		return typed, ""
-	}
-	start = strings.ToValidUTF8(typed[:end], "")
-	if n := strings.Count(typed[end:], "\n"); n > 0 {
-		return start, "… " + humanize.Count(n, "more line")
-	}
-	return start, "… " + humanize.Number(utf8.RuneCountInString(typed[end:])) + " more characters"
+// opening is the start of a prompt.
+func opening(typed string) string {
+	lines := strings.SplitN(typed[:min(len(typed), promptBytes)], "\n", promptRows+1)
+	return strings.ToValidUTF8(strings.Join(lines[:min(len(lines), promptRows)], "\n"), "")
 }
 
 // start runs something that the user can interrupt.

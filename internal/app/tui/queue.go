@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // queue is what was typed while a prompt ran. The agent's goroutine takes prompts from it before each turn of the
@@ -90,9 +92,9 @@ func (s *Screen) Typed() []string {
 func (s *Screen) printPrompt(typed string) {
 	s.space()
 	s.transcript.add(Item{Kind: ItemPrompt, Text: typed})
-	shown, more := opening(typed)
-	s.print(promptLines(shown, s.width())...)
-	if more != "" {
-		s.print(cell.Styled("  "+more, cell.Dim))
+	start := opening(typed)
+	s.print(promptLines(start, s.width())...)
+	if n := utf8.RuneCountInString(typed[len(start):]); n > 0 {
+		s.print(cell.Styled("  … "+humanize.Count(n, "more character")+inParens(s.keys.label("transcript")), cell.Dim))
 	}
 }

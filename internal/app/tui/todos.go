@@ -40,22 +40,20 @@ func (t *todoList) live(width, rows int) []cell.Line {
 	if t.open {
 		return t.unfolded(head, width, rows)
 	}
-	line := t.folded(head, 0)
-	for skip := 1; line.Width() > width && skip <= done; skip++ { // what is done makes room for what is not
-		line = t.folded(head, skip)
+	line := t.folded(head, true)
+	if line.Width() > width { // what is done makes room for what is not
+		line = t.folded(head, false)
 	}
 	return []cell.Line{line.Cut(width)}
 }
 
-// folded is the list in a line, without the first items that are done.
-func (t *todoList) folded(head cell.Line, skip int) cell.Line {
+// folded is the list in a line, with or without the items that are done.
+func (t *todoList) folded(head cell.Line, done bool) cell.Line {
 	line := append(cell.Line{}, head...)
 	for _, item := range t.list {
-		if item.Status == "completed" && skip > 0 {
-			skip--
-			continue
+		if done || item.Status != "completed" {
+			line = append(append(line, cell.Span{Text: "  "}), todoItem(item)...)
 		}
-		line = append(append(line, cell.Span{Text: "  "}), todoItem(item)...)
 	}
 	return line
 }
