@@ -29,11 +29,24 @@ fleet: ## bin/adze-fleet, for 'adze fleet'
 
 # All tests: Go, git and bash are enough. make lint runs vet. A package that takes a minute takes ten on a busy machine.
 # Without tables for debuggers, the linker takes half the time.
+# The race detector takes ten times as long, so it is for code that runs in several goroutines. Not for packages in which nothing
+# starts one, for tests of packages that do (internal/dev/serial), and for tests of programs which they start: cmd/adze and
+# internal/dev. The stories of cmd/adze in which the program does several things at once start one with the race detector.
 # Packages that take long start first, so that none of them runs alone at the end.
-LONGEST := ./cmd/adze ./builtin ./permission ./internal/app/acp
+TESTS := go test $(PLAIN) -ldflags=-w -vet=off -timeout 20m
+LONGEST := ./internal/engine/proc ./builtin ./internal/engine/trial ./internal/app/session ./internal/engine/search ./permission ./internal/app/acp
+LIST := go run $(PLAIN) ./internal/dev/soak/list
+PROGRAMS := ./cmd/adze ./internal/dev/%
+RACED = $(LONGEST) $(filter-out $(LONGEST) $(PROGRAMS),$(shell $(LIST) -concurrent))
+SEQUENTIAL = ./cmd/adze ./internal/dev/... $(filter-out $(PROGRAMS),$(shell $(LIST) -sequential))
 test: ## all tests; needs Go, git and bash
-	go test $(RACE) $(PLAIN) -ldflags=-w -vet=off -shuffle=on -timeout 20m $(LONGEST) ./...
-	$(if $(RACE),go test $(PLAIN) -vet=off -timeout 20m $$(go run $(PLAIN) ./internal/dev/soak/list -package serial))
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -x; \
+	CGO_ENABLED=0 go build $(PLAIN) -buildvcs=false -ldflags='-s -w' -o "$$dir/plain/adze" ./cmd/adze; \
+	$(if $(RACE),go build $(RACE) $(PLAIN) -buildvcs=false -ldflags=-w -o "$$dir/raced/adze" ./cmd/adze;) \
+	chmod -R go+rX "$$dir"; export ADZE_TEST_PLAIN="$$dir/plain/adze"; \
+	$(if $(RACE),$(TESTS) $(RACE) -shuffle=on $(RACED); export ADZE_TEST_RACED="$$dir/raced/adze";) \
+	export CGO_ENABLED=0; $(TESTS) -shuffle=on $(if $(RACE),$(SEQUENTIAL),./cmd/adze $(LONGEST) ./...); \
+	$(if $(RACE),$(TESTS) $$($(LIST) -package serial))
 
 # Modules of their own: their packages are not in ./...
 MODULES := fleet fleet/deploy examples/otherloop

@@ -19,35 +19,29 @@ import (
 )
 
 // programs are the two builds of Adze that tests start. Most start the plain one, as users have it. The race detector
-// makes a program ten times slower, and tests start it a thousand times.
+// makes a program ten times slower, and tests start it a thousand times. The one with it is this test binary, or what
+// make test has built, which runs these tests without the detector: it would find races of the tests, but slow them down.
 type programs struct {
 	m *testing.M
 }
 
-// Run builds the plain program, puts it first in PATH, and runs the tests. No other goroutine starts a process yet, so
-// none inherits the file while it is open for writing.
+// Run puts the plain program first in PATH, before the other and the programs in this test binary, and runs the tests.
 func (p programs) Run() int {
 	if err := flag.Set("test.parallel", "8"); err != nil { // most of these tests wait; -parallel on the command line overrides it
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	dir, err := os.MkdirTemp("", "adze-program-")
+	program, remove, err := plainadze.Program()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // other users run it too
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	defer remove()
+	path := []string{filepath.Dir(program)}
+	if raced := os.Getenv(plainadze.RacedVariable); raced != "" {
+		path = append(path, filepath.Dir(raced))
 	}
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", programIn(dir), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build adze: %v\n%s", err, out)
-		return 1
-	}
-	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	os.Setenv("PATH", strings.Join(append(path, os.Getenv("PATH")), string(filepath.ListSeparator)))
 	// Under nohup, SIGHUP is ignored, and programs inherit that. One that is caught has its default in them.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	return p.m.Run()
@@ -70,13 +64,13 @@ func plainProgram(t *testing.T) string {
 	return path
 }
 
-// racedPath returns the PATH in which adze is this test binary, with the race detector if the tests have it.
+// racedPath returns the PATH in which adze has the race detector, or is this test binary if none has it.
 func racedPath() string {
 	_, rest, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator))
 	return rest
 }
 
-// racedProgram returns this test binary as adze.
+// racedProgram returns adze with the race detector, or this test binary if none has it.
 func racedProgram() string {
 	dir, _, _ := strings.Cut(racedPath(), string(filepath.ListSeparator))
 	return programIn(dir)
@@ -85,7 +79,8 @@ func racedProgram() string {
 // What tests start as adze is not this test binary, which would be slower, and larger in memory.
 func TestProgramIsPlain(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]bool{plainProgram(t): false, racedProgram(): plainadze.RaceEnabled} {
+	detects := plainadze.RaceEnabled || os.Getenv(plainadze.RacedVariable) != ""
+	for path, want := range map[string]bool{plainProgram(t): false, racedProgram(): detects} {
 		info, err := buildinfo.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
 )
 
 // stageVariable is set in the process in namespaces: "enter" while it has capabilities, then "run".
@@ -39,26 +40,15 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// testAll builds Adze where every user may run it, puts it first in PATH, and runs the tests.
+// testAll puts Adze first in PATH, and runs the tests.
 func testAll(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "adze-sessions-")
+	program, remove, err := plainadze.Program()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "adze")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "../../../cmd/adze")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in cmd/adze, so that packages are compiled once
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build adze: %v\n%s", err, out)
-		return 1
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	defer remove()
+	os.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return m.Run()
 }
 

@@ -3,6 +3,8 @@
 //
 //	ADZE_SOAK=0.1 go test $(go run ./internal/dev/soak/list)
 //	go test $(go run ./internal/dev/soak/list -package serial)    those that use internal/dev/serial
+//	go test $(go run ./internal/dev/soak/list -sequential)        packages in which nothing starts a goroutine
+//	go test -race $(go run ./internal/dev/soak/list -concurrent)  all others
 //
 // An argument is another directory to search, such as that of another module.
 package main
@@ -12,13 +14,11 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"log"
 	"maps"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 )
@@ -26,9 +26,22 @@ import (
 func main() {
 	log.SetFlags(0)
 	name := flag.String("package", "soak", "the package that the tests use")
+	concurrent := flag.Bool("concurrent", false, "print the packages in which goroutines are started")
+	sequential := flag.Bool("sequential", false, "print the other packages with tests")
 	flag.Parse()
-	dir := cmp.Or(flag.Arg(0), ".")
-	packages, tests, err := using(*name, os.DirFS(dir))
+	root := os.DirFS(cmp.Or(flag.Arg(0), "."))
+	if *concurrent || *sequential {
+		some, others, err := split(root)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if *sequential {
+			some = others
+		}
+		fmt.Println(strings.Join(some, " "))
+		return
+	}
+	packages, tests, err := using(*name, root)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,26 +54,9 @@ func main() {
 // using finds the packages below a directory with tests that use a package, and the names of these tests.
 func using(name string, root fs.FS) (packages, tests []string, err error) {
 	byDir := map[string][]*ast.File{}
-	err = fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" ||
-			e.Name() == "node_modules" || isModule(root, path)):
-			return fs.SkipDir
-		case e.IsDir() || !strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		text, err := fs.ReadFile(root, path)
-		if err != nil {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
-		if err == nil {
-			dir := filepath.ToSlash(filepath.Dir(path))
-			byDir[dir] = append(byDir[dir], f)
-		}
-		return err
+	err = walk(root, "_test.go", func(name string, f *ast.File) {
+		dir := path.Dir(name)
+		byDir[dir] = append(byDir[dir], f)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -25,6 +25,32 @@ func TestSoaking(t *testing.T) {
 	}
 }
 
+// A package is sequential if neither it nor its tests nor what they import start a goroutine.
+func TestSplit(t *testing.T) {
+	root := fstest.MapFS{
+		"go.mod":            {Data: []byte("module github.com/adze-dev/adze\n")},
+		"plain/a.go":        {Data: []byte("package plain\nimport _ \"strings\"\n")},
+		"plain/a_test.go":   {Data: []byte("package plain\n// go func() {}()\nfunc TestX() {}\n")},
+		"starts/a.go":       {Data: []byte("package starts\nfunc F() { go F() }\n")},
+		"starts/a_test.go":  {Data: []byte("package starts\n")},
+		"group/a_test.go":   {Data: []byte("package group\nfunc TestX() { var wg sync.WaitGroup; wg.Go(nil) }\n")},
+		"server/a_test.go":  {Data: []byte("package server\nimport _ \"net/http/httptest\"\n")},
+		"through/a.go":      {Data: []byte("package through\nimport _ \"github.com/adze-dev/adze/middle\"\n")},
+		"through/a_test.go": {Data: []byte("package through\n")},
+		"middle/a.go":       {Data: []byte("package middle\nimport _ \"github.com/adze-dev/adze/starts\"\n")},
+		"testing/a_test.go": {Data: []byte("package testing\nimport _ \"github.com/adze-dev/adze/middle\"\n")},
+		"beside/a.go":       {Data: []byte("package beside\nimport _ \"github.com/adze-dev/adze/group\"\n")},
+		"beside/a_test.go":  {Data: []byte("package beside\n")},
+	}
+	concurrent, sequential, err := split(root)
+	if got, want := strings.Join(concurrent, " "), "./group ./server ./starts ./testing ./through"; got != want || err != nil {
+		t.Errorf("concurrent: %s (%v)", got, err)
+	}
+	if got, want := strings.Join(sequential, " "), "./beside ./plain"; got != want {
+		t.Errorf("sequential: %s", got)
+	}
+}
+
 // Every package of this repository whose tests import soak has tests that are run when it soaks.
 func TestEverySoakIsRun(t *testing.T) {
 	packages, tests, err := using("soak", os.DirFS("../../../.."))
