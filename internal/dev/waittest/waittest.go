@@ -12,8 +12,12 @@ import (
 // Limit is how long a condition may take, on the slowest machine.
 const Limit = 3 * time.Minute
 
-// pause is the time between two checks of a condition.
-const pause = 2 * time.Millisecond
+// pause is the time between two checks of a condition, at first. It grows to longest: tests wait for many seconds on a
+// busy machine, and checks at each pause would keep it busy.
+const (
+	pause   = 2 * time.Millisecond
+	longest = 20 * time.Millisecond
+)
 
 // Until waits until a condition holds. It fails the test after Limit.
 func Until(t testing.TB, what string, ok func() bool) {
@@ -26,12 +30,17 @@ func Until(t testing.TB, what string, ok func() bool) {
 // Holds waits until a condition holds, and reports whether it does. It returns false after Limit. Tests that describe a
 // failure themselves use it, and the programs that tests start.
 func Holds(ok func() bool) bool {
-	for deadline := time.Now().Add(Limit); !ok(); time.Sleep(pause) {
-		if time.Now().After(deadline) {
+	for began := time.Now(); ; {
+		check := time.Now()
+		if ok() {
+			return true
+		}
+		took, waited := time.Since(check), time.Since(began)
+		if waited > Limit {
 			return false
 		}
+		time.Sleep(max(pause, min(waited/50, longest), 2*took))
 	}
-	return true
 }
 
 // Hang blocks for longer than any test takes, as a server does that never answers.
