@@ -6,9 +6,10 @@ export GORACE ?= atexit_sleep_ms=0
 PLAIN := -trimpath
 # Without HTTP/2, which no client of Adze asks for, the program has 550 KB less. Tests build programs too.
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nethttpomithttp2)
-test-modules lint soak test-peers test-acpx: export CGO_ENABLED = 0
+test-modules lint soak test-peers test-acpx test-release: export CGO_ENABLED = 0
 # vet needs the types of the dependencies on macOS and Windows; without optimization they take two thirds of the time to compile.
-TYPES := -gcflags='all=-N -l'
+# Trimmed paths are the same in every clone, so that what was compiled and checked in one holds in the others.
+TYPES := $(PLAIN) -gcflags='all=-N -l'
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
@@ -138,7 +139,7 @@ release: ## the files of a release: VERSION=v1.2.0
 # leaves packages out, an empty TARGETS the other platforms.
 TARGETS ?= all
 test-release: ## tests of a release; downloads nfpm
-	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
+	GOFLAGS="$(GOFLAGS) $(PLAIN)" ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
 
 # Adze beside other coding agents from npm, at fixed versions, with the same scripted model: numbers for docs/benchmarks.md.
 bench-peers: build ## speed and memory beside other agents; needs npm
