@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )
@@ -61,6 +62,7 @@ func onePage(lines ...string) string {
 }
 
 func TestReadFileDocuments(t *testing.T) {
+	serial.Test(t)
 	dir := t.TempDir()
 	many := make([]string, 12)
 	for i := range many {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -52,6 +52,7 @@ func span(start, end int, text string) edit.Span { return edit.Span{Start: start
 // An edit of a 60 MB file took 1 GB: the text was copied for each form of it, and the result had the old and the new content,
 // which were encoded to look for secret values, and again for the journal.
 func TestEditOfALargeFile(t *testing.T) {
+	serial.Test(t)
 	for _, c := range []struct {
 		name, line, end string
 		copies          float64 // that are allocated, at most
@@ -89,11 +90,7 @@ func TestEditOfALargeFile(t *testing.T) {
 			if len(raw) > 100_000 {
 				t.Errorf("the result has %d bytes", len(raw))
 			}
-			copies := c.copies
-			if plainadze.RaceEnabled { // the compiler makes one copy more
-				copies++
-			}
-			if got, limit := float64(after.TotalAlloc-before.TotalAlloc), (copies+0.3)*size; got > limit {
+			if got, limit := float64(after.TotalAlloc-before.TotalAlloc), (c.copies+0.3)*size; got > limit {
 				t.Errorf("allocated %.1f MB for a file of %.1f MB, want at most %.1f", got/1e6, size/1e6, limit/1e6)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -112,6 +113,7 @@ func mentions(name string) *regexp.Regexp {
 
 // Errors and results name another tool only through a hint, which is omitted where that tool is not offered.
 func TestTextsNameToolsThroughHints(t *testing.T) {
+	serial.Test(t)
 	names := toolNames(open(t, t.TempDir()).All())
 	files, err := filepath.Glob("*.go")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
@@ -205,6 +206,7 @@ func (w *twin) draw(t *rapid.T) {
 // changed. grep_search used to count the secret files that a pattern matches in, which reveals a key character by character,
 // and list_directory showed their sizes. Adze's own directory was only secret to calls that named it.
 func TestResultsDoNotDependOnSecrets(t *testing.T) {
+	serial.Test(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -22,6 +23,7 @@ func standardDecode(t Type, raw []byte) (Data, error) {
 
 // The decoder and encoding/json read the same.
 func TestDecodeAgrees(t *testing.T) {
+	serial.Test(t)
 	var memory Memory
 	blobs := &MemoryBlobs{}
 	g := newGenerator(3)
@@ -47,6 +49,7 @@ func TestDecodeAgrees(t *testing.T) {
 
 // The encoder and encoding/json write the same.
 func TestEncodeAgrees(t *testing.T) {
+	serial.Test(t)
 	g := newGenerator(4)
 	all := []Data{
 		Message{}, Called{}, Finished{}, Answer{}, Responses{}, Compacted{},

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -41,6 +42,7 @@ func newSession(t testing.TB, seed uint64, groups int) (Sessions, *Memory) {
 
 func TestFoldIsTheSameFromFileMemoryAndTail(t *testing.T) {
 	t.Parallel()
+	serial.Test(t)
 	for seed := range uint64(soak.Count(3, 40)) {
 		s := Sessions{Home: t.TempDir()}
 		f, err := s.Create(testID)
@@ -83,6 +85,7 @@ func TestFoldIsTheSameFromFileMemoryAndTail(t *testing.T) {
 
 // A file that is cut anywhere has all entries before the cut, and can be continued.
 func TestTruncatedAnywhere(t *testing.T) {
+	serial.Test(t)
 	s, memory := newSession(t, 7, 25)
 	path := filepath.Join(s.Dir(testID), journalName)
 	whole, err := os.ReadFile(path)

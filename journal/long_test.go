@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // A journal of 2 GB is opened without reading more than what counts, and without keeping it in memory.
 func TestLongJournal(t *testing.T) {
+	serial.Test(t)
 	size := soak.Count(100<<20, 2<<30-1)
 	s := Sessions{Home: t.TempDir()}
 	f := record(t, s, testID, "Fix the parser", 1)

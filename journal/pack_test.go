@@ -190,6 +190,7 @@ func TestLinesDecodedInParts(t *testing.T) {
 
 // A line without a newline is one broken line of any length.
 func TestEndlessLine(t *testing.T) {
+	serial.Test(t)
 	s := Sessions{Home: t.TempDir()}
 	f := record(t, s, testID, "x", 1, Message{Message: model.Prompt("y")})
 	f.Close()

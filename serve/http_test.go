@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/tool"
@@ -162,6 +163,7 @@ func TestGuard(t *testing.T) {
 
 // Every POST used to leak a context and a server, with a session or without: 0.7 KB each.
 func TestPostsLeaveNothingBehind(t *testing.T) {
+	serial.Test(t)
 	var sessions atomic.Int64
 	handler := New(Options{Session: func(c Client) (*tool.Executor, func(), error) {
 		sessions.Add(1)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
@@ -15,7 +17,7 @@ const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocol
 // An invalid line used to end the connection, without answers to running calls. So did one of 16 to 64 MB, which was passed
 // to a transport with a lower limit; a request with the ID 1.5 was answered as request 1.
 func TestOddLinesAreAnswered(t *testing.T) {
-	for _, c := range []struct{ name, version, line, want string }{
+	answered(t, []oddLine{
 		{"no JSON", "2025-06-18", `{"jsonrpc":`, `null -32700`},
 		{"no object", "2025-06-18", `42`, `null -32600`},
 		{"another version", "2025-06-18", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, `7 -32600`},
@@ -23,15 +25,29 @@ func TestOddLinesAreAnswered(t *testing.T) {
 		{"a method that is none", "2025-06-18", `{"jsonrpc":"2.0","id":"x","method":5}`, `"x" -32600`},
 		{"an array", "2025-06-18", `[{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `null -32600`},
 		{"an array, of old", "2025-03-26", `[{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `[3]`},
+		{"an id with a fraction", "2025-06-18", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `1.5 -32600`},
+		{"empty", "2025-06-18", ` `, ``},
+		{"an answer to nothing", "2025-06-18", `{"jsonrpc":"2.0","id":99,"result":{}}`, ``},
+	})
+}
+
+func TestLongLinesAreAnswered(t *testing.T) {
+	serial.Test(t)
+	answered(t, []oddLine{
 		{"too long", "2025-06-18", `"` + strings.Repeat("x", maxMessage) + `"`, `null -32600`},
 		{"too long, its id at the beginning", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"` + strings.Repeat("x", maxMessage) + `"}`, `7 -32600`},
 		{"too long, its id at the end", "2025-06-18", `{"method":"` + strings.Repeat("x", maxMessage) + `","jsonrpc":"2.0","id":"a"}`, `"a" -32600`},
 		{"too long, the id of something else", "2025-06-18", `{"method":"x","jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", maxMessage) + `","id":5}}`, `null -32600`},
 		{"long, but not too long", "2025-06-18", `{"jsonrpc":"2.0","id":8,"method":"ping","params":{"x":"` + strings.Repeat("x", maxMessage-100) + `"}}`, `8`},
-		{"an id with a fraction", "2025-06-18", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `1.5 -32600`},
-		{"empty", "2025-06-18", ` `, ``},
-		{"an answer to nothing", "2025-06-18", `{"jsonrpc":"2.0","id":99,"result":{}}`, ``},
-	} {
+	})
+}
+
+type oddLine struct{ name, version, line, want string }
+
+// answered sends each line to a server, and a ping.
+func answered(t *testing.T, lines []oddLine) {
+	t.Helper()
+	for _, c := range lines {
 		want := []string{"0", "1"}
 		if c.want != "" {
 			want = append(want, c.want)

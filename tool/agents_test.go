@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -178,7 +179,7 @@ func TestAgentsWaitForEachOther(t *testing.T) {
 
 // Trees of tasks on few slots, with edits of one file and commands: there is no deadlock, and no edit is lost.
 func TestNoDeadlockInTrees(t *testing.T) {
-	for seed := range 80 {
+	for seed := range soak.Count(30, 80) {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 3))
 		w := newWorld(map[string]string{"a": ".", "b": "."})
 		x := w.executor()

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/tool"
 )
 
 // 100,000 changes are counted by directory, the largest first; few remain as they are.
 func TestFoldedChanges(t *testing.T) {
+	serial.Test(t)
 	var c tool.Changes
 	for i := range 100_000 {
 		c.List = append(c.List, tool.Change{Path: fmt.Sprintf("/w/dist/%06d", i), Kind: tool.Created})

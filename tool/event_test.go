@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -80,7 +81,7 @@ func shower(n int) *fakeTool {
 
 // A slow screen doesn't delay calls. It gets the last display of each call and few of the others.
 func TestHundredsOfLiveDisplays(t *testing.T) {
-	const calls, shows = 300, 2000
+	calls, shows := 300, soak.Count(200, 2000)
 	synctest.Test(t, func(t *testing.T) {
 		var events, last atomic.Int32
 		x := &tool.Executor{Registry: tool.NewRegistry(shower(shows)), Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }}
@@ -101,7 +102,7 @@ func TestHundredsOfLiveDisplays(t *testing.T) {
 		}
 		b.Wait()
 		wantSame(t, "last displays", calls, int(last.Load()))
-		if n := events.Load(); n > 3*calls {
+		if n := int(events.Load()); n > 3*calls {
 			t.Errorf("%d events for %d calls", n, calls)
 		}
 		t.Logf("%d shows became %d events", calls*shows, events.Load())

@@ -203,7 +203,7 @@ func TestManyEffects(t *testing.T) {
 
 // A batch has byte for byte the results and files of its calls run one by one.
 func TestEqualsOneByOne(t *testing.T) {
-	batches, calls := 60+int(3000*soak.Share()), 40
+	batches, calls := 25+int(3000*soak.Share()), 40
 	for seed := range batches {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 7))
 		files := map[string]string{"f0": "00", "f1": "11", "f2": "22", "f3": "33"}

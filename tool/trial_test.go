@@ -476,7 +476,7 @@ func TestStricterTries(t *testing.T) {
 // A batch with trials gives the results and files of its calls one by one. No call runs or is kept twice, each is tried at
 // most twice, and denied calls leave nothing.
 func TestTrialsEqualOneByOne(t *testing.T) {
-	batches, calls := 60+int(3000*soak.Share()), 30
+	batches, calls := 25+int(3000*soak.Share()), 30
 	for seed := range batches {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 22))
 		files := map[string]string{"f0": "00", "f1": "11", "f2": "22", "f3": "33"}

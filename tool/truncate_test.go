@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
@@ -191,6 +192,7 @@ func honest(s, out string) bool {
 
 // Results of a megabyte each, in turns of ten: only what the model gets stays in memory.
 func TestHeapStaysSmall(t *testing.T) {
+	serial.Test(t)
 	if highest := megabytes(t, int(20+80*soak.Share())); highest > 64 {
 		t.Errorf("the heap grew to %d MB", highest)
 	}

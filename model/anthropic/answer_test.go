@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/anthropic"
 	"github.com/adze-dev/adze/model/anthropic/anthropictest"
@@ -169,6 +170,7 @@ func TestBody(t *testing.T) {
 // A stream that ends or breaks at any byte is an error, and never a shorter answer: the events before it are the beginning
 // of the whole answer, and each call in it is complete.
 func TestCutAtEveryByte(t *testing.T) {
+	serial.Test(t)
 	whole := stream(t, whole)
 	var at int
 	var abort bool

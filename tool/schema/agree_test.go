@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -20,6 +21,7 @@ import (
 //   - a reference that leads back to itself overflows the stack of the reference, so there is none;
 //   - keywords we do not know forbid nothing; a schema without a type at the root is one of an object.
 func TestAgreesWithReference(t *testing.T) {
+	serial.Test(t)
 	valid, checked := 0, 0
 	for seed := range uint64(soak.Count(200, 5000)) {
 		g := &maker{rand.New(rand.NewPCG(seed, 11))}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/tool/schema"
 )
 
@@ -98,6 +99,7 @@ func TestSchemaKeywords(t *testing.T) {
 
 // A malicious external schema must not take forever.
 func TestSchemaBombs(t *testing.T) {
+	serial.Test(t)
 	chain := func(keyword string) string {
 		var defs []string
 		for i := range 60 {

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -124,6 +125,7 @@ func TestUndoOfAFork(t *testing.T) {
 
 // The changes of a command over many files don't fit into an entry, and are undone.
 func TestUndoOfManyFiles(t *testing.T) {
+	serial.Test(t)
 	skipWindows(t)
 	d := newDesk(t, shellCall("c1", "for f in */*/*/*/*/*/*/*/*.go; do echo new > $f; done"), openaitest.Answer{Text: "done"})
 	const files = 400 // each path has 1,600 bytes, an entry 512 KB

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/tui/keys"
 	"github.com/adze-dev/adze/internal/app/tui/paint"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
@@ -136,6 +137,7 @@ func (k *randomKeys) press(t *testing.T) string {
 // after it was visible for 150 ms. The search of Ctrl+R used to hand letters to the question.
 func TestRandomKeys(t *testing.T) {
 	t.Parallel()
+	serial.Test(t)
 	for kind, ask := range kindsOfQuestions() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

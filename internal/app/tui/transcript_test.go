@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/internal/app/tui/viewer"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -33,6 +34,7 @@ func TestTranscriptKeepsItems(t *testing.T) {
 
 // 2,000 calls with long output take 16 MB: the oldest texts are dropped.
 func TestTranscriptIsBounded(t *testing.T) {
+	serial.Test(t)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

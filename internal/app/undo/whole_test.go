@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/workspace/hardlink"
 )
 
@@ -112,6 +113,7 @@ func TestLost(t *testing.T) {
 // A large file is saved as a clone or a copy, never as a hard link, which a write in place would change too. A file whose
 // times were set back, or that changed just before it was saved, is noticed.
 func TestLargeFiles(t *testing.T) {
+	serial.Test(t)
 	p := newPlace(t)
 	const size = 5 << 20
 	for _, name := range []string{"deleted", "inplace", "moved", "touched", "mode"} {

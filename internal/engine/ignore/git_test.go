@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -187,6 +188,7 @@ func kindOf(path string) Kind {
 
 // TestEqualToGit compares answers, down to the file, line and pattern, with git check-ignore over random trees.
 func TestEqualToGit(t *testing.T) {
+	serial.Test(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
@@ -70,11 +71,14 @@ func TestEscapes(t *testing.T) {
 	needsLayers(t)
 	t.Parallel()
 	first := newEscape(t, "", escapeRepo)
-	for _, e := range escapes {
+	for i, e := range escapes {
 		t.Run(e.name, func(t *testing.T) {
 			for _, backend := range []string{"off", "built-in", "bubblewrap"} {
 				if e.only != "" && e.only != backend {
 					continue
+				}
+				if backend == "bubblewrap" && e.only == "" && i%3 != 0 && !soak.On() {
+					continue // the same box by another program
 				}
 				sandboxed := backend != "off"
 				w := newEscape(t, first.base, e.setup)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/redact"
@@ -38,10 +38,8 @@ func highWater(t *testing.T) int64 {
 func resetHighWater() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 func TestFlood(t *testing.T) {
+	serial.Test(t)
 	mb := soak.Count(100, 10_000)
-	if plainadze.RaceEnabled {
-		mb = 8
-	}
 	mask := redact.NewMask([]redact.Secret{{Value: "sk-0123456789abcdef"}, {Value: "ghp_ABCDEFGHIJKLMNOP1"}}, nil)
 	for _, c := range []struct{ name, line, head, tail string }{
 		{"yes", "yes | head -c %dM", "y\n[previous line repeated ", "times]\n"},
@@ -68,7 +66,7 @@ func TestFlood(t *testing.T) {
 			if o.Output.Bytes != int64(mb)<<20 || !strings.HasPrefix(o.Output.Head, c.head) || !strings.HasSuffix(o.Output.Tail, c.tail) || !o.Output.SpillCut {
 				t.Errorf("%d bytes, cut %v, begins %.40q, ends %.40q", o.Output.Bytes, o.Output.SpillCut, o.Output.Head, o.Output.Tail[max(0, len(o.Output.Tail)-40):])
 			}
-			if grown > 8<<20 && !plainadze.RaceEnabled {
+			if grown > 8<<20 {
 				t.Errorf("%d bytes more memory", grown)
 			}
 			if n := len(o.Output.String()); n > 34<<10 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
@@ -72,6 +73,7 @@ func TestObservedLimits(t *testing.T) {
 
 // With too many entries beside hidden files, the command doesn't run.
 func TestObservedLimitsAreBounded(t *testing.T) {
+	serial.Test(t)
 	l := newLimited(t)
 	needsObserving(t, l.runner)
 	many := filepath.Join(l.dir, "many")

@@ -134,6 +134,7 @@ func TestMissing(t *testing.T) {
 
 // A sandbox that breaks everyday work would be turned off. Denials have the reason, and how to allow it.
 func TestRealWork(t *testing.T) {
+	slow := []string{"npm node", "cargo cc", "python3 pip3", browsers}
 	needsLayers(t)
 	r := opened(t, Options{})
 	for i, w := range realWorks {
@@ -141,6 +142,9 @@ func TestRealWork(t *testing.T) {
 			t.Parallel()
 			if why := missing(w.needs); why != "" {
 				t.Skip(why)
+			}
+			if slices.Contains(slow, w.needs) && !soak.On() {
+				t.Skip("make soak runs it: it takes seconds")
 			}
 			if w.cache && os.Getenv("HOME") == "/nonexistent" {
 				t.Skip("no home directory")

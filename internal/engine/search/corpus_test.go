@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -37,15 +38,12 @@ func goRoot(t testing.TB) string {
 
 // corpus copies some of Go's sources into a repository with nested ignore files.
 func corpus(t *testing.T) string {
-	dirs := []string{"strings", "unicode/utf8"}
-	if slack < 5 {
-		dirs = append(dirs, "bytes", "regexp", "encoding/json")
-	}
+	dirs := []string{"strings", "unicode/utf8", "bytes"}
 	switch share := soak.Share(); {
 	case share >= 1: // 40 MB
-		dirs = append(dirs, "net", "crypto", "cmd/compile/internal/ssa")
+		dirs = append(dirs, "regexp", "encoding/json", "net", "crypto", "cmd/compile/internal/ssa")
 	case share > 0:
-		dirs = append(dirs, "net/http")
+		dirs = append(dirs, "regexp", "encoding/json", "net/http")
 	}
 	top := tree(t, map[string]string{
 		".gitignore":             "*_test.go\n!builder_test.go\n/bytes/*_386.s\ntestdata/\n",
@@ -117,6 +115,7 @@ func naiveWalk(t *testing.T, top string) []string {
 
 // TestEqualToNaive compares with package regexp on every line of every file that git does not ignore.
 func TestEqualToNaive(t *testing.T) {
+	serial.Test(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

@@ -7,6 +7,9 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // naive is the slow reference: every line, without its end, asked with package regexp.
@@ -112,13 +115,14 @@ var finderTexts = []string{
 }
 
 func TestLinesEqualRegexp(t *testing.T) {
+	serial.Test(t)
 	all := strings.Join(finderTexts, "\n")
 	for _, pattern := range finderPatterns {
 		for _, c := range []Case{Smart, Sensitive, Insensitive} {
 			for _, text := range append([]string{all}, finderTexts...) {
 				checkLines(t, Query{Pattern: pattern, Case: c}, []byte(text))
-				if slack > 5 {
-					break // slow under the race detector; the first has them all
+				if !soak.On() {
+					break // the first has them all
 				}
 			}
 			checkLines(t, Query{Pattern: pattern, Case: c, Fixed: true}, []byte(all))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -42,6 +43,7 @@ func slowGlob(pattern string) *regexp.Regexp {
 
 // TestGlobAgainstSlow also holds that a directory in which something matches is never passed over.
 func TestGlobAgainstSlow(t *testing.T) {
+	serial.Test(t)
 	r := rand.New(rand.NewSource(1))
 	atoms := []string{"a", "B", "ab", "*", "**", "?", "a*", "*b", "*.go", "a.go", "x?y", "**", "a**b"}
 	names := []string{"a", "b", "ab", "aab", "a.go", "B.GO", "xzy", "c"}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -161,12 +162,10 @@ func peak(f func()) uint64 {
 }
 
 func TestHugeFilesInBoundedMemory(t *testing.T) {
+	serial.Test(t)
 	top := tree(t, map[string]string{"sparse/a": "", "line/b": "start "})
 	sparse := filepath.Join(top, "sparse", "a")
-	small := 64 << 20
-	if slack > 5 {
-		small = 12 << 20 // the race detector makes every byte count
-	}
+	const small = 64 << 20
 	size := int64(soak.Count(small>>20, 4<<10)) << 20
 	text := []byte("needle at the beginning\n" + strings.Repeat("ordinary text\n", 8000)) // text far enough to not look binary
 	if err := os.WriteFile(sparse, text, 0o644); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -63,10 +64,11 @@ func checkSpans(t *testing.T, q Query, data []byte) {
 var spanPatterns = []string{`foo\nbar`, `a.b`, `(?s)a.*b`, `\{\n\s+return`, `\Afoo`, `foo\z`, `^foo\n^bar`, `\bfoo\b\s+\bbar\b`, `[^x]+x`, `é\n`, `\n\n`, `^$\n`, `foo$`, `o\s*b`, `(?i)FOO\nb`, `\Bo\n`, `(foo|bar)\n(bar|foo)`, `ab*?\n`, `\x{212a}`, `k\ns`}
 
 func TestSpansEqualRegexp(t *testing.T) {
+	serial.Test(t)
 	texts := append([]string{"foo\nbar\nfoo\nbar", "xfoo\nbarfoo\n bar", "func {\n\treturn\n}\n{\n  return", "a\nb\na b\nacb", "foo\n\n\nbar\n", "K\nſ k\ns", "é\né\n\xff\n"}, finderTexts...)
 	patterns := append(spanPatterns, finderPatterns...)
-	if slack > 5 {
-		patterns, texts = spanPatterns, texts[:7] // slow under the race detector
+	if !soak.On() {
+		patterns, texts = spanPatterns, texts[:7]
 	}
 	for _, pattern := range patterns {
 		for _, text := range texts {
@@ -102,6 +104,7 @@ func numbers(res *GrepResult) string {
 
 // TestSmallBuffers compares a search through a buffer that holds few lines with one that holds the whole file.
 func TestSmallBuffers(t *testing.T) {
+	serial.Test(t)
 	r := rand.New(rand.NewSource(1))
 	words := []string{"foo", "bar", "x", "é", " ", "foo bar", "\t", "9", "kk", "\r"}
 	for round := range soak.Count(60, 5000) {

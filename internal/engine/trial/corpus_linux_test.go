@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
@@ -38,6 +39,7 @@ const canary = "canary-4711"
 // commands have no effects.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
+	serial.Test(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")
 	}

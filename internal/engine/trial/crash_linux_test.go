@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -126,6 +127,7 @@ func writeOutside(path, text string) {
 // A program that is killed while it keeps a trial has kept it or not.
 func TestKilledWhileKeeping(t *testing.T) {
 	t.Parallel()
+	serial.Test(t)
 	all, whole := points(t), keptSnapshot(t)
 	odd := rand.IntN(2)
 	for n := range all {

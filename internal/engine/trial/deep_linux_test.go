@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 // deepTool makes 1,000 nested directories with long names, a file in the last, and removes its permissions.
@@ -32,6 +34,7 @@ func deepTool() int {
 // rest.
 func TestDeepDirectories(t *testing.T) {
 	t.Parallel()
+	serial.Test(t)
 	temp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

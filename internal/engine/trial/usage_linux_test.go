@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
@@ -181,6 +182,7 @@ func segment(int) error {
 
 // A command that uses too much disk space or memory is stopped before it exceeds the limit by 512 MB, whatever it uses it for.
 func TestUsage(t *testing.T) {
+	serial.Test(t)
 	const over = 512 << 20
 	const bytes, memory = 32 << 20, 192 << 20
 	for way := range ways {

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 func encoded(t *testing.T, e encoding.Encoding, s string) string {
@@ -99,6 +101,7 @@ func TestRaw(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
+	serial.Test(t)
 	now := time.Now()
 	hits := 0
 	_, c := siteWith(t, Options{Now: func() time.Time { return now }}, func(w http.ResponseWriter, r *http.Request) {

@@ -16,6 +16,7 @@ import (
 // Pages that take other converters minutes or all memory: each piece is repeated until the page has 60 kB; 10 MB with
 // ADZE_SOAK, the limit of a fetch.
 func TestHostilePages(t *testing.T) {
+	serial.Test(t)
 	size := soak.Count(60_000, 10<<20)
 	pieces := map[string]string{
 		"text": "hello world ", "stars": "*_`[", "angle brackets": "&lt;", "line ends": "\n", "spaces": "x&nbsp; ", "breaks": "<br>",
@@ -74,6 +75,7 @@ func TestTreeSize(t *testing.T) {
 
 // Tokens that are too long: scripts and comments are skipped, of a text the beginning is kept.
 func TestLongTokens(t *testing.T) {
+	serial.Test(t)
 	long := strings.Repeat("x ", 1<<20)
 	for page, want := range map[string]string{
 		"<p>a<script>" + long + "</script>b":           "ab",
