@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/ptytest"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -33,15 +34,16 @@ type attack struct {
 // Attacks of a security review, judged by their effects: what changed outside, what ran, what the model read. No user
 // approves anything, except where an attack says so.
 func TestAttacks(t *testing.T) {
+	soak.Skip(t, 75, 100)
 	t.Parallel()
 	program := plainProgram(t)
-	for _, a := range attacks {
+	for i, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			eachUser(t, func(t *testing.T, uid int) {
 				top := placeOutsideTemp(t)
 				a.try(newLab(t, top, program, uid, ``))
-				if hasBubblewrap() {
+				if hasBubblewrap() && ((i+min(uid, 1))%2 == 0 || soak.Share() >= 1) { // for one of the users
 					a.try(newLab(t, top, program, uid, `"sandboxBackend":"bubblewrap"`))
 				}
 			})

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
@@ -262,6 +263,7 @@ func eachUser(t *testing.T, test func(t *testing.T, uid int)) {
 // No hole of the review discloses a secret or runs a program of the workspace: either the command requires approval,
 // which a non-interactive session denies, or the sandbox stops it.
 func TestHolesAreClosed(t *testing.T) {
+	soak.Skip(t, 67, 100)
 	t.Parallel()
 	program := plainProgram(t)
 	for _, h := range holes {
@@ -283,11 +285,14 @@ func (h *hole) test(t *testing.T, d *den) {
 	}
 	d.give()
 	pid := fmt.Sprint(d.bystander())
-	for _, line := range h.lines {
+	for i, line := range h.lines {
 		line = strings.ReplaceAll(d.expand(line), "PID", pid)
-		for _, b := range backends {
+		for n, b := range backends {
 			if b.name == "bubblewrap" && !hasBubblewrap() {
 				continue
+			}
+			if n > 0 && (i+n+min(d.uid, 1))%2 == 0 && soak.Share() < 1 {
+				continue // one of the others for each user: both see the built-in one
 			}
 			out, code := d.run(line, b.tools)
 			if d.leaked(out) {

@@ -224,6 +224,9 @@ func TestBoxesAsNobody(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), unraced, "-test.run=^("+tests+")$", "-test.v")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + setuid, unracedVariable + "=" + unraced}
+	if soak.Share() >= 1 {
+		cmd.Env = append(cmd.Env, soak.Variable+"="+os.Getenv(soak.Variable))
+	}
 	cmd.Dir = nobodysDir(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	text, err := cmd.CombinedOutput()
