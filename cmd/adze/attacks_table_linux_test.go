@@ -251,7 +251,7 @@ func homePlants(l *lab) {
 
 // Deny rules in yolo mode, evaded by the text of a command or by what it does.
 func denyRules(l *lab) {
-	for _, c := range []struct{ rule, line, path string }{
+	for i, c := range []struct{ rule, line, path string }{
 		{`Shell(touch)`, `sg nogroup 'touch PWN'`, "PWN"},
 		{`Read(private/**)`, `cat /proc/self/cwd/private/n.txt`, ""},
 		{`Read(private/**)`, `cat /proc/self/root$PWD/private/n.txt`, ""},
@@ -278,13 +278,18 @@ func denyRules(l *lab) {
 			if allow != "" {
 				flags = nil
 			}
-			result := l.play(flags, c.line)[0]
-			if strings.Contains(result, birdseye) {
-				l.t.Errorf("deny %s: %s: %s", c.rule, c.line, result)
+			results := l.play(flags, c.line, `cat f`)
+			if strings.Contains(results[0], birdseye) {
+				l.t.Errorf("deny %s: %s: %s", c.rule, c.line, results[0])
 			}
 			// Other commands run as before: that of a rule on a directory used to fail for an ordinary user.
-			if other := l.play(nil, `cat f`)[0]; !strings.Contains(other, "Output: hi") {
-				l.t.Errorf("deny %s: cat f: %s", c.rule, other)
+			if allow == "" && (i == 0 || i == 1 || i == 5) { // each rule without approvals too
+				results = append(results, l.play(nil, `cat f`)...)
+			}
+			for _, other := range results[1:] {
+				if !strings.Contains(other, "Output: hi") {
+					l.t.Errorf("deny %s: cat f: %s", c.rule, other)
+				}
 			}
 			if c.path != "" {
 				l.gone("deny "+c.rule+": "+c.line, c.path)
