@@ -354,10 +354,15 @@ func TestKnownDisclosures(t *testing.T) {
 // A deny rule applies to commands that hide what they do, also where everything else is approved.
 func TestHiddenCommandsAreDenied(t *testing.T) {
 	program := plainProgram(t)
+	soak.Skip(t, 50, 100)
 	for _, e := range evasions {
-		for _, line := range e.lines {
+		for i, line := range e.lines {
 			t.Run(line, func(t *testing.T) {
 				t.Parallel()
+				if os.Getuid() == 0 && soak.Share() < 1 { // one of the users
+					e.test(t, newDen(t, program, []int{0, nobody}[i%2]), line)
+					return
+				}
 				eachUser(t, func(t *testing.T, uid int) { e.test(t, newDen(t, program, uid), line) })
 			})
 		}

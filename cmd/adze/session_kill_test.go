@@ -167,7 +167,7 @@ func TestKilledSessions(t *testing.T) {
 	whole := time.Since(began)
 	var mu sync.Mutex
 	resumed, torn, calls := 0, 0, map[string]int{}
-	runs := make(chan struct{}, soak.Count(10, 300))
+	runs := make(chan struct{}, soak.Count(6, 300))
 	for range cap(runs) {
 		runs <- struct{}{}
 	}

@@ -82,8 +82,10 @@ func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*tests
 
 // racedInGlass are the stories in which the screen, the keys and the work happen at once: without the race detector, make
 // test runs the program with it in these. 'go test -race ./cmd/adze' does in all.
-var racedInGlass = []string{"answered", "aside", "background", "bang", "clipboard", "ctrl_c", "demo", "effects", "mcp_form", "model",
-	"question_editor", "resize", "resume", "retry", "rewind", "statusline", "steer", "stream", "tasks", "typeahead", "undo", "view", "work"}
+var racedInGlass = []string{
+	"answered", "aside", "background", "bang", "ctrl_c", "effects", "mcp_form", "question_editor", "resize", "resume",
+	"retry", "rewind", "steer", "stream", "tasks", "typeahead", "undo", "view", "work",
+}
 
 func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
