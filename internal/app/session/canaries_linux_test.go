@@ -222,10 +222,10 @@ func TestLimitsKeepSecretsFromAnyCommand(t *testing.T) {
 	if why := tree.unlimited(false); why != "" {
 		t.Skip(why)
 	}
-	for _, n := range tree.disclosed(t, tree.commands(soak.Count(100, 10_000), ""), tree.limited()) {
+	for _, n := range tree.disclosed(t, tree.commands(soak.Count(60, 10_000), ""), tree.limited()) {
 		t.Errorf("command %d disclosed a secret: %s", n, readCommand(tree, n))
 	}
-	tried := soak.Count(50, 300)
+	tried := soak.Count(40, 300)
 	for _, c := range []struct {
 		without, with string
 		remove        func(*sandbox.Spec)
