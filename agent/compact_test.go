@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +123,7 @@ func compactions(es []agent.Event) []agent.Compacted {
 
 // A long task finishes in a small window, whether or not the server counts tokens, and the task is still in the context.
 func TestCompaction(t *testing.T) {
+	serial.Test(t)
 	for _, tt := range []struct {
 		name   string
 		result int

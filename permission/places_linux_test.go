@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
 // Most everyday commands run without approval. The lists are by people who hadn't seen this package.
 func TestEveryday(t *testing.T) {
+	serial.Test(t)
 	if !bashlab.Has("git") {
 		t.Skip("no git here")
 	}
