@@ -55,6 +55,8 @@ func interpret(prog []unix.SockFilter, c call) uint32 {
 			jump(a >= i.K)
 		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
 			jump(a&i.K != 0)
+		case unix.BPF_JMP | unix.BPF_JA:
+			pc += int(i.K)
 		case unix.BPF_RET | unix.BPF_K:
 			return i.K
 		}
@@ -70,6 +72,7 @@ func TestFilterIsTheRules(t *testing.T) {
 			boxes = append(boxes, s.rules(p))
 		}
 	}
+	boxes = append(boxes, (&Spec{Mode: Trial}).rules(Plan{Loopback: true, PrivateSockets: true, Layers: Namespaces | PIDs}))
 	progs := make([][]unix.SockFilter, len(boxes))
 	for i, rules := range boxes {
 		if progs[i] = assemble(rules, refusal); len(progs[i]) > unix.BPF_MAXINSNS {

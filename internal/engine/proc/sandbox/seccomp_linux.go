@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // refused returns the calls that every sandbox denies: ways around the other layers, and into other processes and the
@@ -304,6 +307,10 @@ const (
 	offArgs = 16
 )
 
+// partSize is how many rules the kernel compares one after the other. When a filter is loaded, the kernel runs it for
+// each call that exists, which takes most of the time.
+const partSize = 12
+
 // assemble makes a filter: denied calls get the answer (or their own errno), all others pass. Calls through another
 // architecture's table, such as of 32-bit programs, are denied: the numbers have other meanings.
 func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
@@ -320,7 +327,7 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 	if x32Bit != 0 {
 		prog = append(prog, jump(unix.BPF_JGE, x32Bit, 0, 1), ret(foreign))
 	}
-	for _, r := range rules {
+	denial := func(r rule) []unix.SockFilter {
 		no := ret(answer(r))
 		var body []unix.SockFilter // ends with a denial, or falls through with another value loaded
 		argument := load(uint32(offArgs + 8*r.arg))
@@ -354,8 +361,21 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 			body = append([]unix.SockFilter{load(uint32(offArgs + 8*r.with)),
 				jump(unix.BPF_JSET, r.bits, 0, uint8(len(body)-1))}, body...)
 		}
-		prog = append(prog, jump(unix.BPF_JEQ, uint32(r.nr), 0, uint8(len(body))))
-		prog = append(prog, body...)
+		return append([]unix.SockFilter{jump(unix.BPF_JEQ, uint32(r.nr), 0, uint8(len(body)))}, body...)
+	}
+	rules = slices.Clone(rules)
+	sorted.By(rules, func(a, b rule) int { return cmp.Compare(a.nr, b.nr) })
+	for n := 0; len(rules) > 0; rules = rules[n:] {
+		var part []unix.SockFilter
+		for n = 0; n < len(rules) && (n < partSize || rules[n].nr == rules[n-1].nr); n++ {
+			part = append(part, denial(rules[n])...)
+		}
+		if n < len(rules) { // later calls skip the part
+			part = append(part, ret(unix.SECCOMP_RET_ALLOW))
+			prog = append(prog, jump(unix.BPF_JGE, uint32(rules[n].nr), 0, 1),
+				unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(len(part))})
+		}
+		prog = append(prog, part...)
 	}
 	return append(prog, ret(unix.SECCOMP_RET_ALLOW))
 }
