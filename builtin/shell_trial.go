@@ -217,7 +217,7 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 	}
 	c.command.Sandbox = t.Spec(s.Limits, append(s.Covers, others...)...)
 	c.command.Env = b.tried
-	if !layers.HasCache() { // temp directories are empty in a trial
+	if !t.HasCache() { // temp directories are empty in a trial
 		cache := filepath.Join(os.TempDir(), "adze-cache")
 		c.command.Env = append(slices.Clip(b.tried), "XDG_CACHE_HOME="+cache,
 			"npm_config_cache="+filepath.Join(cache, "npm"))

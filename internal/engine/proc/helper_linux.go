@@ -99,6 +99,9 @@ func keep(what kind) int {
 		}
 	}
 	k.tell(msgReady, nil)
+	if what&ofTrial != 0 {
+		sandbox.Rehearse()
+	}
 	kind, body, err := receive(k.ctl)
 	if err != nil || kind != msgRun {
 		return 0 // not needed after all

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +40,11 @@ func TestCaches(t *testing.T) {
 			return out
 		}
 		b := opened(t, Options{Home: home, CacheDirs: at(".cache"), Caches: at(".cache/go-build .npm/_cacache go/pkg/mod")})
-		if !b.layers.HasCache() {
-			t.Error("no directory of caches")
+		first, err := b.layers.New(context.Background())
+		if err != nil || !first.HasCache() {
+			t.Fatalf("no directory of caches: %v", err)
 		}
+		first.Drop()
 		before := listed(t, home)
 		run := func(line string) string {
 			t.Helper()

@@ -216,11 +216,11 @@ func userHome() string {
 	return home
 }
 
-// HasCache reports whether trials have a directory of caches. Without one, commands need another.
-func (l *Layers) HasCache() bool {
-	mounts, _ := mountPoints()
+// HasCache reports whether the trial has a directory of caches. Without one, its command needs another.
+func (t *Trial) HasCache() bool {
+	l := t.l
 	return slices.ContainsFunc(l.last[l.temp:l.empty], func(dir string) bool {
-		return !slices.Contains(l.made, dir) || mountIn(mounts, l.home) == "" && !l.homeInTemp()
+		return !slices.Contains(l.made, dir) || t.wholeHome && !l.homeInTemp()
 	})
 }
 
@@ -344,7 +344,8 @@ type Trial struct {
 	left   int64             // free disk space at its start
 	used   int64             // disk space of session layers then
 
-	emptied bool // session layers were emptied
+	emptied   bool // session layers were emptied
+	wholeHome bool // the home directory has no mount points, so that it can have an overlay
 
 	substitutes []Substitute // in uppers
 
@@ -417,6 +418,7 @@ func (t *Trial) lastingLayers(mounts []string) error {
 	}
 	home := sandbox.Overlay{Lower: l.home}
 	whole := l.home != "" && mountIn(mounts, l.home) == "" // one overlay of all is faster than one for each cache
+	t.wholeHome = whole
 	for i, path := range l.last {
 		missing := slices.Contains(l.made, path)
 		o := sandbox.Overlay{Lower: path}

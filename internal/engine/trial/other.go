@@ -31,8 +31,8 @@ func (*Layers) Supported() (ok bool, reason string) { return false, why }
 // New prepares a trial of one command.
 func (*Layers) New(context.Context) (*Trial, error) { return nil, errOther }
 
-// HasCache reports whether trials have a directory of caches.
-func (*Layers) HasCache() bool { return false }
+// HasCache reports whether the trial has a directory of caches.
+func (*Trial) HasCache() bool { return false }
 
 // Close removes the changes of trials that weren't kept.
 func (*Layers) Close() error { return nil }

@@ -331,8 +331,14 @@ func (a Apart) Enter() error {
 			return fmt.Errorf("make mounts private: %w", err)
 		}
 	}
-	if a.Network {
-		return LoopbackUp()
+	if !a.Network {
+		return nil
+	}
+	if err := LoopbackUp(); err != nil {
+		return err
+	}
+	if a.Trial {
+		addNameservers()
 	}
 	return nil
 }

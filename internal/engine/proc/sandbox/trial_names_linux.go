@@ -15,16 +15,32 @@ import (
 // answerNames starts a resolver at the system's resolver addresses: it answers that a name doesn't exist, and records
 // it. Addresses of resolvers elsewhere are added to the sandbox's loopback. Otherwise the command has no resolver.
 func (t *trying) answerNames() {
-	text, _ := os.ReadFile("/etc/resolv.conf")
-	for i, addr := range nameservers(string(text)) {
-		if !addr.IsLoopback() {
+	for i, addr := range systemNameservers() {
+		fd, err := listenDatagrams(addr)
+		if err == unix.EADDRNOTAVAIL { // the system has another resolver by now
 			addAddress(i+1, addr)
+			fd, err = listenDatagrams(addr)
 		}
-		if fd, err := listenDatagrams(addr); err == nil {
+		if err == nil {
 			t.own = append(t.own, addr.String())
 			go t.serveNames(fd)
 		}
 	}
+}
+
+// addNameservers adds the addresses of resolvers elsewhere ahead: it may take longer than a command, because the kernel
+// removes the networks of earlier commands under the same lock.
+func addNameservers() {
+	for i, addr := range systemNameservers() {
+		if !addr.IsLoopback() {
+			addAddress(i+1, addr)
+		}
+	}
+}
+
+func systemNameservers() []netip.Addr {
+	text, _ := os.ReadFile("/etc/resolv.conf")
+	return nameservers(string(text))
 }
 
 // nameservers returns the addresses in a resolv.conf.

@@ -45,6 +45,7 @@ const networkTime = 3 * time.Second
 const (
 	watchEvery  = 100 * time.Millisecond
 	watchOften  = 2 * time.Millisecond
+	watchFirst  = 5 * time.Millisecond
 	writeRate   = 2 << 30 // bytes per second and processor
 	memoryRate  = 4 << 30
 	countEvery  = time.Second
@@ -271,8 +272,10 @@ func noRoutes(text string, six bool) int {
 	return 0
 }
 
-// watch stops the command if it exceeds a limit. It ends with the process.
+// watch stops the command if it exceeds a limit. It ends with the process. Counting takes a processor from the command
+// and from what starts it, and most commands end sooner than they could exceed a limit.
 func (t *trying) watch() {
+	time.Sleep(watchFirst)
 	limits := t.limits
 	var meters []*meter
 	add := func(m *meter, why string) {
