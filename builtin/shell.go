@@ -88,10 +88,13 @@ func (s *shell) close() error {
 	}
 	s.jobs.Close()
 	defer s.sandboxes.limiter.close()
-	err := s.runner.Close()
 	if l := s.sandboxes.limiter; l != nil {
+		if l.watch != nil {
+			l.watch.CloseBy(s.runner.CloseLast)
+		}
 		l.finder.Close() // warming may wait for it
 	}
+	err := s.runner.Close()
 	s.warming.Wait()
 	for _, note := range s.aside() { // of background commands
 		err = errors.Join(err, errors.New(note))

@@ -46,6 +46,7 @@ type limiter struct {
 	bubblewrap bool
 	around     sandbox.Surroundings
 	finder     *secretfiles.Finder
+	watch      *watch.Hub             // nil: the finder's own
 	asks       func(path string) bool // nil: never
 	values     *secretvalues.List
 	left       *leftovers
@@ -81,10 +82,11 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	if hide == nil {
 		hide = secretfiles.DefaultHide
 	}
+	l.watch = o.Sandbox.Limits.Watch
 	l.finder = secretfiles.New(secretfiles.Options{
 		Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide),
 		Skip:  o.Sandbox.Limits.Skip,
-		Watch: o.Sandbox.Limits.Watch,
+		Watch: l.watch,
 	})
 	return l
 }

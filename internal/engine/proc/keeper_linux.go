@@ -33,6 +33,7 @@ type keepers struct {
 	closed  bool
 	filling sync.WaitGroup
 	session sessions
+	last    []int // descriptors that a keeper closes, see closeLast
 }
 
 // kind is the kind of a keeper, by its namespaces.
@@ -345,18 +346,6 @@ func (k *keepers) refill(want kind) {
 		}
 		k.mu.Unlock()
 	})
-}
-
-func (k *keepers) close() {
-	k.mu.Lock()
-	k.closed = true
-	k.mu.Unlock()
-	k.filling.Wait()
-	for _, i := range k.spare {
-		i.release()
-	}
-	clear(k.spare)
-	k.session.close()
 }
 
 // keeper starts a keeper. A session process that has exited or is full is replaced once.

@@ -15,9 +15,17 @@ type Hub struct {
 	Most int // maximum number of watches; 0: half of those of the user
 
 	mu      sync.Mutex
+	closeFD func(fd int) // nil: as usual
 	system  system
 	watches map[int32]int // how many watchers have each
 	open    []*Watcher
+}
+
+// CloseBy sets how the kernel's descriptor is closed after the last Watcher. It takes milliseconds.
+func (h *Hub) CloseBy(closeFD func(fd int)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closeFD = closeFD
 }
 
 // Interest is what a Watcher reports.

@@ -107,7 +107,11 @@ func (w *Watcher) Close() {
 	}
 	h.open = slices.Delete(h.open, i, i+1)
 	if len(h.open) == 0 {
-		unix.Close(h.system.fd)
+		if h.closeFD != nil {
+			h.closeFD(h.system.fd)
+		} else {
+			unix.Close(h.system.fd)
+		}
 		return
 	}
 	for wd := range w.watches {
