@@ -129,15 +129,6 @@ func tokenAsUser(user string) bool {
 	return len(user) >= shortest && mixed || LooksLikeToken(user)
 }
 
-// TokenStart returns a regular expression for the beginnings of tokens of well-known services.
-func TokenStart() string {
-	var starts []string
-	for _, s := range redact.Starts() {
-		starts = append(starts, regexp.QuoteMeta(s))
-	}
-	return `\b(?:` + strings.Join(starts, "|") + `)`
-}
-
 // LooksLikeToken reports whether a value has the form of a token of a well-known service. It is less strict than what
 // is masked in every text: the value is one word, and something else says that it may be a secret.
 func LooksLikeToken(value string) bool {

@@ -1,6 +1,39 @@
 package proc
 
-import "testing"
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/engine/redact"
+)
+
+// A token is found where an expression with all beginnings finds one.
+func TestHasToken(t *testing.T) {
+	var quoted []string
+	for _, s := range redact.Starts() {
+		quoted = append(quoted, regexp.QuoteMeta(s))
+	}
+	want := regexp.MustCompile(`\b(?:` + strings.Join(quoted, "|") + `)[A-Za-z0-9_-]{6}`)
+	parts := append([]string{"a", "_", "-", ".", " ", "é", "abc-_9", "0123456789", "\xff", "=", "/"}, redact.Starts()...)
+	random := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range 20_000 {
+		var b strings.Builder
+		for range random.IntN(6) {
+			b.WriteString(parts[random.IntN(len(parts))])
+		}
+		if got := hasToken(b.String()); got != want.MatchString(b.String()) {
+			t.Fatalf("%q: %v", b.String(), got)
+		} else if got {
+			found++
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d have a token", found)
+	}
+}
 
 func TestSecretVariable(t *testing.T) {
 	for _, kv := range []string{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/program"
@@ -186,7 +187,7 @@ type form struct {
 	Not                                      string
 
 	options          map[string]byte
-	operands, banned *regexp.Regexp
+	operands, banned func() *regexp.Regexp // nil: any
 	example, counter string
 }
 
@@ -215,7 +216,7 @@ func parseForm(line string) (list []string, f *form) {
 		condition, fields = before, fields+" not="+not
 	}
 	if has {
-		f.operands = regexp.MustCompile(condition)
+		f.operands = lazy.Regexp(condition)
 	}
 	for field := range strings.FieldsSeq(fields) {
 		if field[0] == '-' {
@@ -228,7 +229,7 @@ func parseForm(line string) (list []string, f *form) {
 		panic("forms.txt: no kind of operands: " + line)
 	}
 	if f.Not != "" {
-		f.banned = regexp.MustCompile(f.Not)
+		f.banned = lazy.Regexp(f.Not)
 	}
 	return strings.Split(names, ", "), f
 }
@@ -271,7 +272,7 @@ func (a *parsed) parse(words []bash.Word) string {
 			next = words[i+1].Text
 		}
 		switch isOption := len(w) > 1 && w[0] == '-' && !ended; {
-		case a.banned != nil && a.banned.MatchString(w):
+		case a.banned != nil && a.banned().MatchString(w):
 			return "with " + w + " is not on the read-only list"
 		case isOption && w == "--" && !a.Exact:
 			ended = true
@@ -302,7 +303,7 @@ func (a *parsed) parse(words []bash.Word) string {
 	switch {
 	case a.None && a.form.operands == nil && len(a.operands) > 0, a.Most > 0 && len(a.operands) > a.Most:
 		return "with these operands is not on the read-only list"
-	case a.form.operands != nil && !a.form.operands.MatchString(checked):
+	case a.form.operands != nil && !a.form.operands().MatchString(checked):
 		return "with these words is not on the read-only list"
 	}
 	return ""
