@@ -38,8 +38,9 @@ TESTS := go test $(PLAIN) -ldflags=-w -vet=off -timeout 20m
 LONGEST := ./internal/engine/proc ./builtin ./internal/engine/trial ./internal/app/session ./internal/engine/search ./permission ./internal/app/acp
 LIST := go run $(PLAIN) ./internal/dev/soak/list
 PROGRAMS := ./cmd/adze ./internal/dev/%
-RACED = $(LONGEST) $(filter-out $(LONGEST) $(PROGRAMS),$(shell $(LIST) -concurrent))
-SEQUENTIAL = ./cmd/adze ./internal/dev/... $(filter-out $(PROGRAMS),$(shell $(LIST) -sequential))
+LISTED = $(or $(shell $(LIST) $(1)),$(error $(LIST) $(1) failed))
+RACED = $(LONGEST) $(filter-out $(LONGEST) $(PROGRAMS),$(call LISTED,-concurrent))
+SEQUENTIAL = ./cmd/adze ./internal/dev/... $(filter-out $(PROGRAMS),$(call LISTED,-sequential))
 test: ## all tests; needs Go, git and bash
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -x; \
 	CGO_ENABLED=0 go build $(PLAIN) -buildvcs=false -ldflags='-s -w' -o "$$dir/plain/adze" ./cmd/adze; \
