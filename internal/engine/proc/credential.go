@@ -29,6 +29,7 @@ func SecretValue(value string) bool {
 // are many beginnings: an expression with all of them takes most of the time that judging an environment takes.
 func hasToken(value string) bool {
 	const more = 6
+	ends := func(c rune) bool { return c > 'z' || c != '-' && !isWord(byte(c)) }
 	for _, start := range redact.Starts() {
 		for from := 0; ; {
 			i := strings.Index(value[from:], start)
@@ -38,7 +39,7 @@ func hasToken(value string) bool {
 			i += from
 			rest := value[i+len(start):]
 			if (i > 0 && isWord(value[i-1])) != isWord(start[0]) && len(rest) >= more &&
-				!strings.ContainsFunc(rest[:more], func(c rune) bool { return c != '-' && (c > 'z' || !isWord(byte(c))) }) {
+				!strings.ContainsFunc(rest[:more], ends) {
 				return true
 			}
 			from = i + 1

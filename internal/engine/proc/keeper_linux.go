@@ -301,11 +301,12 @@ func (k *keepers) breaks(which kind, err error) bool {
 
 // probe checks whether a keeper can be started, and keeps it as the spare.
 func (k *keepers) probe() {
-	if !k.works() {
-		return
+	k.mu.Lock()
+	missing := !k.closed && k.spare[plain] == nil
+	k.mu.Unlock()
+	if missing && k.works() {
+		k.fill(plain)
 	}
-	k.refill(plain)
-	k.filling.Wait()
 }
 
 // take returns the spare keeper, or a new one.
@@ -332,20 +333,23 @@ func (k *keepers) refill(want kind) {
 	if k.closed || k.spare[want] != nil {
 		return
 	}
-	k.filling.Go(func() {
-		i, err := k.keeper(want)
-		if err != nil {
-			k.breaks(want, err)
-			return
-		}
-		k.mu.Lock()
-		if k.closed || k.spare[want] != nil {
-			defer i.release()
-		} else {
-			k.spare[want] = i
-		}
-		k.mu.Unlock()
-	})
+	k.filling.Go(func() { k.fill(want) })
+}
+
+// fill starts the next spare, and waits for it.
+func (k *keepers) fill(want kind) {
+	i, err := k.keeper(want)
+	if err != nil {
+		k.breaks(want, err)
+		return
+	}
+	k.mu.Lock()
+	if k.closed || k.spare[want] != nil {
+		defer i.release()
+	} else {
+		k.spare[want] = i
+	}
+	k.mu.Unlock()
 }
 
 // keeper starts a keeper. A session process that has exited or is full is replaced once.
