@@ -92,7 +92,7 @@ func (x *Executor) question(ctx context.Context, r Request, why Decision) (a ans
 func (e *scheduledCall) answered(ctx context.Context, r Request, why Decision, a answer) step {
 	var unasked *DenialError
 	switch {
-	case a.err != nil && ctx.Err() != nil:
+	case ctx.Err() != nil && (a.err != nil || a.Verdict != Allow):
 		return e.stop(cancelled("%s: cancelled while waiting for approval", r.Description))
 	case errors.Is(a.err, context.Canceled):
 		return e.stop(cancelled("%s: cancelled by the user", r.Description))

@@ -105,8 +105,8 @@ func (s *Screen) fillKey(q *question, k keys.Key) bool {
 	name := k.String()
 	switch {
 	case name == "esc":
+		s.interrupt() // first: the model must not be asked again after the answer
 		s.reply(q, tool.Decision{Verdict: tool.Deny})
-		s.interrupt()
 		return true
 	case k.Mods&^keys.Shift != 0:
 		return false

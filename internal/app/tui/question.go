@@ -237,8 +237,8 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 	lit := q.list.at >= 0
 	switch {
 	case name == "esc":
+		s.interrupt() // first: the model must not be asked again after the answer
 		s.reply(q, tool.Decision{Verdict: tool.Deny})
-		s.interrupt()
 		s.settling = len(s.questions.open) > 0 // they are withdrawn
 		return true
 	case name == "tab" && s.questions.focused:
