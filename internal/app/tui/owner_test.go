@@ -90,6 +90,24 @@ func TestKeysOfWhatIsOpen(t *testing.T) {
 	}
 }
 
+// Esc cancels the turn before it answers the question: otherwise the model is asked again.
+func TestEscCancelsFirst(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := New(Options{Host: mutedHost{}, Now: func() time.Time { return now }})
+	s.columns, s.rows = 80, 24
+	q := questionOf("1")
+	q.shown, q.printed = now.Add(-time.Hour), true
+	s.questions.open = []*question{q}
+	answered := -1
+	s.work = &work{cancel: func() { answered = len(q.reply) }}
+	s.keyAt, s.lastKey = now, now.Add(-time.Hour)
+	s.key(t.Context(), keys.Key{Name: "esc"})
+	if answered != 0 || len(q.reply) != 1 {
+		t.Errorf("answered %d before the cancel, %d after it", answered, len(q.reply))
+	}
+}
+
 // What a user has in the prompt while they type a reason comes back. It used to be sent as the reason.
 func TestDraftDuringAReason(t *testing.T) {
 	t.Parallel()
