@@ -30,7 +30,7 @@ type commandVerdict struct {
 	covered *rule      // an allow rule that covers it
 	exact   bool       // it names a secret or a protected path: only a rule with exactly its words covers it
 	asks    []*finding // paths that it names, and that no place lets it use
-	network bool       // it needs the network, and there is none where it is tried
+	network bool       // it needs the network, which trials here don't have
 	sends   bool       // it publishes something
 	reads   []string   // paths that rules let it read
 }

@@ -170,7 +170,7 @@ func networkRule(target string) []string {
 }
 
 // Address returns the rule that decides whether commands may connect to an address: a deny rule, else an ask rule, else
-// an allow rule. Only rules that name the address, or a network that it is in, count. ok is false if there is none.
+// an allow rule. Rules on host names are ignored. ok is false if no rule names the address or its network.
 func (p *Policy) Address(addr netip.AddrPort) (v tool.Verdict, by tool.Rule, ok bool) {
 	e := p.now()
 	a := addr.Addr().Unmap()
