@@ -36,6 +36,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/internal/engine/homedir"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
@@ -121,7 +122,7 @@ type Options struct {
 // Set is the tools of one session and their shared state, such as which files were read and which jobs run.
 type Set struct {
 	files  *files
-	shell  *shell
+	shell  *command.Shell
 	todos  *todos
 	plans  *planning
 	result *result
@@ -158,9 +159,9 @@ func New(o Options) (*Set, error) {
 		writeFile(f),
 		editFile(f),
 		notebookEdit(f),
-		runShellCommand(sh),
-		shellOutput(sh, taskJobs{o.Tasks}),
-		shellStop(sh, taskJobs{o.Tasks}),
+		runShellCommand(f, sh),
+		shellOutput(f, sh, taskJobs{o.Tasks}),
+		shellStop(f, sh, taskJobs{o.Tasks}),
 		webFetch(fetcher),
 		webSearch(newSearcher(o.WebSearch, f.offer)),
 		saveMemory(f, o.Remembered),
@@ -206,7 +207,7 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
 // OtherShell returns the name of the shell that runs commands, if it isn't bash: [tool.Command].Shell.
-func (s *Set) OtherShell() string { return s.shell.otherShell() }
+func (s *Set) OtherShell() string { return s.shell.OtherShell() }
 
 // Skipped describes, in sentences, the directories of [Options].AddDirs that are not in the workspace because commands
 // could have chosen where they lead.
@@ -249,19 +250,19 @@ func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) 
 func (s *Set) Sums() *sums.Recent { return s.files.sums }
 
 // Close stops everything that the tools started.
-func (s *Set) Close() error { return errors.Join(s.shell.close(), s.files.left.close()) }
+func (s *Set) Close() error { return errors.Join(s.shell.Close(), s.files.left.close()) }
 
 // Warm makes the first command start sooner. It doesn't wait, and does nothing after Close.
-func (s *Set) Warm() { s.shell.warmUp() }
+func (s *Set) Warm() { s.shell.WarmUp() }
 
 // News returns messages for the first agent before its next turn: background jobs that have ended and, now and then,
 // open steps of its to-do list. It is called once a turn.
-func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
+func (s *Set) News() []string { return append(s.shell.News(), s.todos.news()...) }
 
 // Running returns the IDs of the running background commands.
 func (s *Set) Running() []string {
 	var ids []string
-	for _, j := range s.shell.jobs.List() {
+	for _, j := range s.shell.Jobs() {
 		if j.Running {
 			ids = append(ids, j.ID)
 		}
@@ -271,8 +272,8 @@ func (s *Set) Running() []string {
 
 // JobNews returns the part of News about background jobs that have ended, for a front end that doesn't wait for the
 // next turn.
-func (s *Set) JobNews() []string { return s.shell.news() }
+func (s *Set) JobNews() []string { return s.shell.News() }
 
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns
 // their IDs there.
-func (s *Set) Background() []string { return s.shell.moveAll() }
+func (s *Set) Background() []string { return s.shell.Background() }

@@ -1,11 +1,15 @@
 package builtin
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
@@ -135,4 +139,45 @@ func (c *change) warnings(diff string) []string {
 		out = append(out, "contains invisible characters (shown escaped)")
 	}
 	return out
+}
+
+// commit writes a change, if the file hasn't changed since the change was prepared. It returns notes on how it was
+// written, as further lines.
+func (f *files) commit(ctx context.Context, c *change) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	p := c.was.path
+	o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots(), Sums: f.sums}
+	if c.was.exists {
+		o.Old = &c.was.hash
+	}
+	f.left.writing(filepath.Dir(p.Abs))
+	out, err := atomicfile.WriteFrom(p.Abs, c.now, o)
+	var changed *atomicfile.ChangedError
+	switch {
+	case errors.As(err, &changed) && changed.How == "is gone":
+		return "", c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was "+
+			"written. Check before you write it again")
+	case errors.As(err, &changed):
+		return "", c.was.vanished(c.action)
+	case err != nil:
+		if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "write "+p.Abs+": ") {
+			err = inner
+		}
+		return "", action{c.action.verb, fileWriteFailure}.failure(p, err)
+	}
+	return outcomeNotes(out), nil
+}
+
+// outcomeNotes describes what was unusual about a write.
+func outcomeNotes(out atomicfile.Outcome) string {
+	if out.Split {
+		return "\nThe file was replaced, because it has hard links outside the workspace; those keep the old content."
+	}
+	if out.InPlace == "" {
+		return ""
+	}
+	return fmt.Sprintf("\nThe file was written in place, because %s; its old content is kept in %s.", out.InPlace,
+		out.Backup)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/tool"
@@ -35,7 +36,7 @@ func glob(f *files) tool.Tool {
 			}
 			where, err := f.searchPlace(a.Path, directoryOnly)
 			inv := &tool.Invocation{
-				Description: fmt.Sprintf("glob %s in %s", label(a.Pattern), where.name), Access: where.access,
+				Description: fmt.Sprintf("glob %s in %s", command.Label(a.Pattern), where.name), Access: where.access,
 			}
 			if err != nil {
 				return inv, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/tool"
 )
@@ -56,7 +57,8 @@ func grepSearch(f *files) tool.Tool {
 			}
 			where, err := f.searchPlace(a.Path, anyPlace)
 			inv := &tool.Invocation{
-				Description: fmt.Sprintf("grep \"%s\" in %s", label(a.Pattern), where.name), Access: where.access,
+				Description: fmt.Sprintf("grep \"%s\" in %s", command.Label(a.Pattern), where.name),
+				Access:      where.access,
 			}
 			if err != nil {
 				return inv, err

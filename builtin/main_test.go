@@ -8,6 +8,13 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
+// testRunner returns a runner, which knows what works on this machine.
+func testRunner(t *testing.T) *proc.Runner {
+	r := proc.Open(proc.Options{Helper: testHelper})
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
 // testHelper runs the commands of the tests, as from a program's main.
 var testHelper Helper
 

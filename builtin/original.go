@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/internal/engine/document"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -23,7 +24,7 @@ const maxChanged = 64 << 20
 // The documented error types of rejected changes.
 const (
 	requiresRead     tool.ErrorType = "edit_requires_prior_read"
-	changedSinceRead tool.ErrorType = "file_changed_since_read"
+	changedSinceRead                = command.ChangedSinceRead
 )
 
 // original is a file at the time when its change is prepared.

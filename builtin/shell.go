@@ -1,16 +1,11 @@
 package builtin
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
+	"context"
+	"time"
 
+	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/internal/engine/proc"
-	"github.com/adze-dev/adze/tool"
 )
 
 // Helper is a helper process of this program that runs commands and stops all their child processes. See [Main].
@@ -19,173 +14,69 @@ type Helper = proc.Helper
 // Main is adze.Main for programs that import only this package.
 func Main() Helper { return proc.Main() }
 
-// shell is the shared state of the shell tools in a session.
-type shell struct {
-	files     *files
-	runner    *proc.Runner
-	jobs      *proc.Jobs
-	sandboxes *sandboxes
-	trials    *trials // nil: commands are not tried
-	output    func(tool.Call) (io.WriteCloser, string, error)
-	unclean   []string // messages about cleaning up after earlier runs
-	warming   sync.WaitGroup
+// Sandbox selects the sandbox that commands run in.
+type Sandbox = command.Sandbox
 
-	mu         sync.Mutex
-	foreground map[*running]bool
-	told       map[string]int64      // how far each job's output was read
-	sandboxed  map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
-	held       map[string]*held      // of these, whose output is held back
-	noted      map[string]bool       // notes about this machine that were sent
-	wrote      bool                  // a workspace sandbox may have created repositories since the last look
-	created    []string              // repositories that the user let commands create
-	closed     bool
-}
+// ReadLimits are the files that auto-approved commands may read.
+type ReadLimits = command.ReadLimits
 
-// running is a foreground command that the user may move to the background.
-type running struct {
-	process *proc.Process // nil while it is being started
-	label   string
-	move    bool        // move it as soon as it has started
-	moved   chan string // receives its job ID
-}
+// DeniedPath is a deny rule on paths.
+type DeniedPath = command.DeniedPath
 
-func newShell(o Options, f *files) (*shell, error) {
-	base := o.Environ
-	state := ""
-	var unclean []string
-	if o.State != "" {
-		state = filepath.Join(o.State, "proc")
-		if _, err := proc.Reap(state); err != nil { // commands can run anyway
-			unclean = []string{"Processes of an earlier run could not be stopped: " + err.Error() + "."}
-		}
-	}
-	b, err := newSandboxes(o, f, base, f.values.Mask())
-	if err != nil {
-		return nil, err
-	}
-	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Avoid: f.ws.Roots(), Mask: f.values.Mask})
-	b.limiter = newLimiter(o, f, r, b.short)
-	s := &shell{
-		files: f, runner: r, sandboxes: b, trials: newTrials(o), output: o.Output,
-		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{},
-		held: map[string]*held{}, noted: map[string]bool{},
-	}
-	s.jobs = proc.NewJobs(r, func(j proc.Job) {
-		s.heldBack(j.ID).done(j.Outcome.Leftover == 0)
-		if o.JobEnded != nil {
-			o.JobEnded()
-		}
+// Network is how sandboxed commands reach hosts.
+type Network = command.Network
+
+// KeptPath is a path that a tried command changed in the workspace.
+type KeptPath = command.KeptPath
+
+// Job is a background command, for the user.
+type Job = command.Job
+
+// Place is where commands run that were not approved.
+type Place = command.Place
+
+// The places.
+const (
+	PlaceOverlay  = command.PlaceOverlay
+	PlaceReadOnly = command.PlaceReadOnly
+	PlaceNone     = command.PlaceNone
+)
+
+func newShell(o Options, f *files) (*command.Shell, error) {
+	return command.New(command.Options{
+		Workspace: f.ws, Ignore: f.ignore, Values: f.values, Imagined: o.Imagined, State: o.State, Own: f.secrets.own,
+		Helper: o.Helper, Environ: o.Environ, PassEnv: o.PassEnv, Env: o.Env, Sandbox: o.Sandbox,
+		Caches: f.left.makeCache, Kept: o.Kept, Output: o.Output, Ended: o.JobEnded, ContextNames: o.ContextNames,
+		Hint: f.offer.hint,
 	})
-	return s, nil
 }
 
-func (s *shell) close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	if s.trials != nil {
-		s.trials.closing.Store(true)
-	}
-	s.jobs.Close()
-	defer s.sandboxes.limiter.close()
-	if l := s.sandboxes.limiter; l != nil {
-		if l.watch != nil {
-			l.watch.CloseBy(s.runner.CloseLast)
-		}
-		l.finder.Close() // warming may wait for it
-	}
-	err := s.runner.Close()
-	s.warming.Wait()
-	for _, note := range s.aside() { // of background commands
-		err = errors.Join(err, errors.New(note))
-	}
-	return errors.Join(err, s.trials.close())
+// Place returns where commands run that were not approved. It may take a moment the first time.
+func (s *Set) Place() Place { return s.shell.Place() }
+
+// DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in
+// the text of commands count.
+func (s *Set) DeniedByText() []string { return s.shell.DeniedByText() }
+
+// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is
+// complete.
+func (s *Set) Secrets() (paths []string, known bool) { return s.shell.Secrets() }
+
+// ReadLimitsChanged must be called when results of [ReadLimits].Hide may have changed.
+func (s *Set) ReadLimitsChanged() { s.shell.ReadLimitsChanged() }
+
+// RunProgram runs a program of the user's settings in the project's directory, as approved commands run: in the same
+// sandbox and environment, without a shell. It returns the output, shortened and masked; failure is how the program
+// ended if it didn't succeed.
+func (s *Set) RunProgram(ctx context.Context, argv []string, limit time.Duration) (output, failure string) {
+	return s.shell.RunProgram(ctx, argv, limit)
 }
 
-// moveAll moves every foreground command to the background and returns their job IDs. Commands that are being started
-// follow; their results have the IDs.
-func (s *shell) moveAll() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []string
-	for r := range s.foreground {
-		if r.process == nil {
-			r.move = true
-		} else if id, ok := s.adopt(r); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
+// Jobs lists the background commands of the session, the oldest first.
+func (s *Set) Jobs() []Job { return s.shell.Jobs() }
 
-// adopt moves a command to the background, unless it has ended. The caller holds the lock.
-func (s *shell) adopt(r *running) (id string, ok bool) {
-	id, err := s.jobs.Adopt(r.process, r.label)
-	if err != nil {
-		return "", false
-	}
-	r.moved <- id
-	delete(s.foreground, r)
-	return id, true
-}
+// JobOutput returns the end of a background command's output. It doesn't change what the model reads next.
+func (s *Set) JobOutput(id string) (Job, string, error) { return s.shell.JobOutput(id) }
 
-// started records that a command runs.
-func (s *shell) started(r *running, p *proc.Process) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.process = p; r.move {
-		s.adopt(r)
-	}
-}
-
-func (s *shell) enter(r *running) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.foreground[r] = true
-}
-
-func (s *shell) leave(r *running) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.foreground, r)
-}
-
-// untold returns the notes that were not sent in this session yet.
-func (s *shell) untold(notes []string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var fresh []string
-	for _, n := range append(slices.Clone(s.unclean), notes...) {
-		if !s.noted[n] {
-			s.noted[n] = true
-			fresh = append(fresh, n)
-		}
-	}
-	return fresh
-}
-
-// news returns the jobs that have ended since the last call.
-func (s *shell) news() []string {
-	var out []string
-	jobs := s.jobs.News()
-	if len(jobs) > 0 {
-		out = s.aside()
-	}
-	for _, j := range jobs {
-		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s.%s", j.ID, label(j.Label), s.ending(j),
-			s.files.offer.hint("shell_output", " Read what it printed with shell_output.")))
-	}
-	return out
-}
-
-// label returns a command as one short line.
-func label(command string) string {
-	line, _, more := strings.Cut(strings.TrimSpace(command), "\n")
-	if r := []rune(line); len(r) > 80 {
-		line, more = string(r[:80]), true
-	}
-	if more {
-		line += " …"
-	}
-	return tool.Visible(line)
-}
+// StopJob stops a background command and its child processes.
+func (s *Set) StopJob(id string) (Job, error) { return s.shell.StopJob(id) }

@@ -35,7 +35,7 @@ func (s savedOutput) Close() error                { return nil }
 
 // newLate returns a session. tried: commands are tried, otherwise they are granted reads only. answer is the user's; nil:
 // there is no user.
-func newLate(t *testing.T, tried bool, answer *tool.Decision, state string) *late {
+func newLate(t *testing.T, tried bool, answer *tool.Decision, state string, change ...func(*Options)) *late {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -43,24 +43,27 @@ func newLate(t *testing.T, tried bool, answer *tool.Decision, state string) *lat
 	}
 	w := &late{dir: dir}
 	put(t, dir, map[string]string{"flag": "wait\n", "old/.env": "KEY=old\n"})
-	w.set, err = New(Options{
+	o := Options{
 		Dir: dir, State: state, Helper: testHelper, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 		Sandbox: Sandbox{Trial: true, Limits: &ReadLimits{System: []string{"/usr", "/bin", "/lib", "/lib64", "/etc"}}},
 		Output: func(tool.Call) (io.WriteCloser, string, error) {
 			w.files++
 			return savedOutput{w}, "/saved", nil
 		},
-	})
-	if err != nil {
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	if w.set, err = New(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.set.Close() })
-	if err := w.set.shell.runner.CanLimit(false); err != nil {
+	if err := testRunner(t).CanLimit(false); err != nil {
 		t.Skipf("reads can't be limited here: %v", err)
 	}
 	if tried {
-		if _, err := w.set.shell.trials.open(w.set.shell.sandboxes); err != nil {
-			t.Skipf("commands can't be tried here: %v", err)
+		if place := w.set.Place(); place != PlaceOverlay {
+			t.Skipf("commands can't be tried here: %v", place)
 		}
 	}
 	waittest.Until(t, "the list of secret files is ready", func() bool { _, known := w.set.Secrets(); return known })
@@ -220,7 +223,7 @@ func TestLateSecretsOfBackgroundCommands(t *testing.T) {
 	if o.Error != nil {
 		t.Fatal(o.Error)
 	}
-	id := w.set.shell.jobs.List()[0].ID
+	id := w.set.Jobs()[0].ID
 	waittest.Until(t, "the command runs", func() bool {
 		return strings.Contains(call(t, w.exec, "shell_output", args{"id": id, "offset": 0}).Result.Text(), "started")
 	})

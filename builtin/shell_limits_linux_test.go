@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/engine/proc"
-	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -39,23 +37,22 @@ func TestLimitsBeforeTheListIsReady(t *testing.T) {
 	}
 	defer set.Close()
 	defer close(release)
-	if err := set.shell.runner.CanLimit(false); err != nil {
+	if err := testRunner(t).CanLimit(false); err != nil {
 		t.Skipf("reads can't be limited here: %v", err)
 	}
 	if _, known := set.Secrets(); known {
 		t.Fatal("the list is complete before it is ready")
 	}
-	command := proc.Command{Line: "cat a.txt own/saved/x ../outside own/key", Dir: work}
-	if _, err := set.shell.sandboxes.assign(&command, tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{
-		{Verb: tool.Reads, Target: "*"}, {Verb: tool.Reads, Target: filepath.Join(work, "own/saved/x")},
-	}}); err != nil {
-		t.Fatal(err)
+	x := executor(set)
+	x.Policy = func(tool.Request) tool.Decision {
+		return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{
+			{Verb: tool.Reads, Target: "*"}, {Verb: tool.Reads, Target: filepath.Join(work, "own/saved/x")},
+		}}
 	}
-	if command.Sandbox == nil || command.Sandbox.Mode != sandbox.ReadOnly {
-		t.Fatalf("sandbox: %+v", command.Sandbox)
-	}
-	o, err := set.shell.runner.Run(t.Context(), command)
-	if out := o.Output.String(); err != nil || !strings.HasPrefix(out, "inside\nsaved\n") || strings.Contains(out, "\noutside\n") {
-		t.Errorf("%q, %v", out, err)
+	const line = "cat a.txt own/saved/x ../outside own/key; (echo x > b.txt) 2>/dev/null || echo read-only"
+	o := call(t, x, "run_shell_command", args{"command": line})
+	out := o.Result.Text()
+	if !strings.Contains(out, "Output: inside\nsaved\n") || !strings.Contains(out, "read-only\n") || strings.Contains(out, "\noutside\n") {
+		t.Errorf("%q, %v", out, o.Error)
 	}
 }

@@ -43,11 +43,12 @@ func TestNetworkQuestion(t *testing.T) {
 		{"private", &tool.Decision{Verdict: tool.Allow}, true, "the address 127.0.0.1 is loopback, and no rule names it.", "hello"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newLate(t, true, tt.answer, t.TempDir())
-			w.set.shell.sandboxes.Network = &Network{
-				resolver: allNames(netip.MustParseAddr("127.0.0.1")),
-				Rule:     func(netip.AddrPort) (tool.Verdict, tool.Rule, bool) { return tool.Allow, tool.Rule{}, !tt.closed },
-			}
+			w := newLate(t, true, tt.answer, t.TempDir(), func(o *Options) {
+				o.Sandbox.Network = &Network{
+					Resolver: allNames(netip.MustParseAddr("127.0.0.1")),
+					Rule:     func(netip.AddrPort) (tool.Verdict, tool.Rule, bool) { return tool.Allow, tool.Rule{}, !tt.closed },
+				}
+			})
 			policy := w.exec.Policy
 			w.exec.Policy = func(r tool.Request) tool.Decision {
 				if r.Access[0].Verb == tool.Reaches {

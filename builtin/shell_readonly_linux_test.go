@@ -66,7 +66,7 @@ func newObserving(t *testing.T, answer *tool.Decision, change ...func(*Options))
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.set.Close() })
-	if err := w.set.shell.runner.CanObserve(); err != nil {
+	if err := testRunner(t).CanObserve(); err != nil {
 		t.Skipf("refused writes can't be observed here: %v", err)
 	}
 	w.exec = executor(w.set)

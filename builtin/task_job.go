@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -97,46 +96,4 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// Job is a background command, for the user.
-type Job struct {
-	ID      string
-	Command string // in one line
-	Began   time.Time
-	Running bool
-	State   string // running, or how it ended
-}
-
-// Jobs lists the background commands of the session, the oldest first.
-func (s *Set) Jobs() []Job {
-	var all []Job
-	for _, j := range s.shell.jobs.List() {
-		all = append(all, newJob(j))
-	}
-	return all
-}
-
-// JobOutput returns the end of a background command's output. It doesn't change what the model reads next.
-func (s *Set) JobOutput(id string) (Job, string, error) {
-	piece, _, err := s.shell.jobs.Read(id, 0, 1)
-	if err != nil {
-		return Job{}, "", err
-	}
-	piece, job, err := s.shell.jobs.Read(id, max(0, piece.Total-jobPiece), jobPiece)
-	return newJob(job), piece.Text, err
-}
-
-// StopJob stops a background command and its child processes.
-func (s *Set) StopJob(id string) (Job, error) {
-	job, err := s.shell.jobs.Stop(id)
-	return newJob(job), err
-}
-
-func newJob(j proc.Job) Job {
-	job := Job{ID: j.ID, Command: label(j.Label), Began: j.Began, Running: j.Running, State: "running"}
-	if !j.Running {
-		job.State = ending(j.Outcome)
-	}
-	return job
 }

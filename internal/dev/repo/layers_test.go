@@ -47,7 +47,8 @@ var libraryOrder = map[string]string{
 	"permission":        "tool permission/shell permission/shell/bash permission/shell/program permission/shell/form permission/shell/match",
 	"permission/ondisk": "permission",
 	"discover":          "tool tool/schema discover/internal/clean discover/internal/oauth discover/internal/stdio",
-	"builtin":           "tool tool/schema permission/environ permission/shell permission/shell/bash permission/shell/form",
+	"builtin":           "tool tool/schema builtin/command",
+	"builtin/command":   "tool permission/environ permission/shell permission/shell/bash permission/shell/form",
 }
 
 // layerOf returns the layer of a package.

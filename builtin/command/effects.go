@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (r *triedCall) effects() tool.Effects {
 	o := r.outcome
 	out := tool.Effects{
 		Command: tool.Command{
-			Line: r.args.Command, Shell: r.shell.otherShell(), Directory: r.command.Dir, Purpose: r.args.Description,
+			Line: r.request.Command, Shell: r.shell.OtherShell(), Directory: r.command.Dir, Purpose: r.request.Purpose,
 		},
 		Ending: r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network,
 		Hosts: r.network.hosts(), Temp: r.found.NotKept,
@@ -89,7 +89,7 @@ func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 		if name == ".git" {
 			return at, false
 		}
-		if r.shell.files.ignore.Check(at, ignore.Directory).State == ignore.Hidden {
+		if r.shell.ignore.Check(at, ignore.Directory).State == ignore.Hidden {
 			return at, true
 		}
 	}
@@ -98,12 +98,12 @@ func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 
 // rootOf returns the workspace root that contains a path; "": none.
 func (r *triedCall) rootOf(path string) string {
-	root, _ := names.Within(path, r.shell.files.ws.Roots())
+	root, _ := names.Within(path, r.shell.ws.Roots())
 	return root
 }
 
 // short returns a path for users: relative to the project, if it is in the project.
-func (r *triedCall) short(path string) string { return names.Short(path, r.shell.files.ws.Project()) }
+func (r *triedCall) short(path string) string { return names.Short(path, r.shell.ws.Project()) }
 
 func kindOf(c trial.Change) tool.EffectKind {
 	switch c.Kind {
@@ -193,7 +193,7 @@ func (r *triedCall) warn(out *tool.Effects) {
 			strings.Join(hidden, ", "))
 	}
 	if len(r.late) > 0 {
-		out.Warnings = append(out.Warnings, lateNote(r.late, r.shell.files.ws.Project()))
+		out.Warnings = append(out.Warnings, lateNote(r.late, r.shell.ws.Project()))
 	}
 	if o.Limit != "" {
 		out.Warnings = append(out.Warnings, "it was stopped: "+o.Limit)
@@ -201,7 +201,7 @@ func (r *triedCall) warn(out *tool.Effects) {
 	if why := r.blocked(); len(out.Changes) == 0 && why != "" {
 		out.Warnings = append(out.Warnings, "it can't run in a trial: "+why)
 	}
-	out.Warnings = append(out.Warnings, hiddenIn(r.args)...)
+	out.Warnings = append(out.Warnings, hiddenIn(r.request)...)
 }
 
 // holder returns the change of the directory that contains a path.

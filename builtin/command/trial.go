@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"cmp"
@@ -108,17 +108,17 @@ const (
 )
 
 // Place returns where commands run that were not approved. It may take a moment the first time.
-func (s *Set) Place() Place {
-	t := s.shell.trials
+func (s *Shell) Place() Place {
+	t := s.trials
 	if t == nil {
 		return PlaceNone
 	}
 	if !t.readOnly {
-		if _, err := t.open(s.shell.sandboxes); err == nil {
+		if _, err := t.open(s.sandboxes); err == nil {
 			return PlaceOverlay
 		}
 	}
-	if t.place.open(s.shell.sandboxes.limiter) == nil {
+	if t.place.open(s.sandboxes.limiter) == nil {
 		return PlaceReadOnly
 	}
 	return PlaceNone
@@ -132,10 +132,10 @@ func (t *trials) close() error {
 }
 
 // trial returns the Trial of a call; nil if it isn't tried. run is the call itself.
-func (s *shell) trial(
-	a runShellCommandArgs, inv *tool.Invocation, c shellCall,
+func (s *Shell) trial(
+	inv *tool.Invocation, c shellCall,
 ) func(context.Context, *tool.Live) (*tool.Tried, error) {
-	if s.trials == nil || a.IsBackground {
+	if s.trials == nil || c.request.Background {
 		return nil
 	}
 	return func(ctx context.Context, l *tool.Live) (*tool.Tried, error) {
@@ -160,7 +160,7 @@ func (s *shell) trial(
 			}
 		}
 		defer r.drop()
-		return nil, tool.Errorf(changedSinceRead, "%s: %w, in both of two trials; nothing was kept. Run it again",
+		return nil, tool.Errorf(ChangedSinceRead, "%s: %w, in both of two trials; nothing was kept. Run it again",
 			r.short(r.found.Conflicts[0]), tool.ErrChanged)
 	}
 }
@@ -225,8 +225,8 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 	return r, nil
 }
 
-// warmUp starts warm, unless the tools are closed.
-func (s *shell) warmUp() {
+// WarmUp starts warm, unless the tools are closed.
+func (s *Shell) WarmUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -236,11 +236,11 @@ func (s *shell) warmUp() {
 
 // warm makes the first command start sooner: a trial that does nothing prepares what all of them need, and leaves its
 // directories and a supervisor process to the next one.
-func (s *shell) warm() {
+func (s *Shell) warm() {
 	if s.trials == nil || s.trials.readOnly {
 		return
 	}
-	c := shellCall{shell: s, live: &tool.Live{}, command: proc.Command{Line: ":", Dir: s.files.ws.Project()}}
+	c := shellCall{shell: s, live: &tool.Live{}, command: proc.Command{Line: ":", Dir: s.ws.Project()}}
 	r, err := c.prepare(context.Background(), firstWait)
 	if err != nil {
 		return // the first command reports it
@@ -366,7 +366,7 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	case len(r.shown.Changes) > 0:
 		t.Access = append(r.access(), lateAccess(r.late)...)
 	case len(r.late) > 0:
-		q := lateQuestion(r.args.Command, r.late, r.shell.files.ws.Project())
+		q := lateQuestion(r.request.Command, r.late, r.shell.ws.Project())
 		t.Description, t.Access, t.Confirm = q.Description, q.Access, q.Confirm
 	case r.blocked() != "", r.lacks():
 		t.Access = inv.Access
@@ -395,7 +395,7 @@ const maxAccess = 5000
 func (r *triedCall) access() []tool.Access {
 	var out []tool.Access
 	if len(r.shown.Changes) > maxAccess {
-		for _, root := range r.shell.files.ws.Roots() {
+		for _, root := range r.shell.ws.Roots() {
 			out = append(out, tool.Access{Verb: tool.Writes, Target: root + "/"})
 		}
 		return out
@@ -428,7 +428,7 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 		if errors.Is(err, trial.ErrConflict) {
 			text += " Run it again."
 		}
-		return r.with(text), tool.Errorf(shellFailure, "keep the changes of %s: %w", label(r.args.Command), err)
+		return r.with(text), tool.Errorf(Failure, "keep the changes of %s: %w", Label(r.request.Command), err)
 	}
 	paths := keptPaths(kept)
 	r.shell.approve(paths)
@@ -461,7 +461,7 @@ func (r *triedCall) again(ctx context.Context, l *tool.Live) *triedCall {
 	next.second = true
 	judged := r.access()
 	more := slices.ContainsFunc(next.access(), func(a tool.Access) bool { return !slices.Contains(judged, a) })
-	kept := tool.Invocation{Description: label(r.args.Command), Access: next.access(), Confirm: next.shown}
+	kept := tool.Invocation{Description: Label(r.request.Command), Access: next.access(), Confirm: next.shown}
 	if more || len(next.found.Conflicts) > 0 || len(next.late) > 0 || next.mustAsk() || !l.Proposed(ctx, kept) {
 		next.drop()
 		return nil
@@ -539,7 +539,7 @@ func (r *triedCall) with(line string) tool.Result {
 	}
 	if r.failure != nil {
 		lines = append(lines, withheldNote(r.shell.sandboxes.withheld,
-			r.args.Command+"\n"+r.outcome.Output.String())...)
+			r.request.Command+"\n"+r.outcome.Output.String())...)
 	}
 	if line != "" {
 		lines = append(lines, line)
@@ -566,7 +566,7 @@ func (r *triedCall) missed() []string {
 func (r *triedCall) ending() string {
 	switch o := r.outcome; {
 	case o.Ended == proc.TimedOut:
-		return "timed out after " + (time.Duration(r.args.Timeout) * time.Millisecond).String()
+		return "timed out after " + r.request.Timeout.String()
 	case o.Signal == 0 && o.Suspect == "":
 		return fmt.Sprintf("exit %d", o.Exit)
 	default:

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"context"
@@ -17,19 +17,19 @@ const (
 // RunProgram runs a program of the user's settings in the project's directory, as approved commands run: in the same
 // sandbox and environment, without a shell. It returns the output, shortened and masked; failure is how the program
 // ended if it didn't succeed.
-func (s *Set) RunProgram(ctx context.Context, argv []string, limit time.Duration) (output, failure string) {
+func (s *Shell) RunProgram(ctx context.Context, argv []string, limit time.Duration) (output, failure string) {
 	c := proc.Command{
-		Argv: argv, Dir: s.shell.files.ws.Project(), Timeout: limit, Head: programHead, Tail: programTail,
+		Argv: argv, Dir: s.ws.Project(), Timeout: limit, Head: programHead, Tail: programTail,
 	}
-	if _, err := s.shell.sandboxes.assign(&c, tool.Decision{}); err != nil {
+	if _, err := s.sandboxes.assign(&c, tool.Decision{}); err != nil {
 		return "", err.Error()
 	}
-	s.shell.settle(&c, nil)
-	o, err := s.shell.runner.Run(ctx, c)
+	s.settle(&c, nil)
+	o, err := s.runner.Run(ctx, c)
 	if err != nil {
 		return "", err.Error()
 	}
-	output = o.Output.String() + noteLines(s.shell.aside())
+	output = o.Output.String() + noteLines(s.aside())
 	switch {
 	case o.Ended == proc.TimedOut:
 		failure = "timed out after " + limit.Round(time.Millisecond).String()

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"errors"
@@ -49,7 +49,7 @@ type limiter struct {
 	watch      *watch.Hub             // nil: the finder's own
 	asks       func(path string) bool // nil: never
 	values     *secretvalues.List
-	left       *leftovers
+	makeCache  func() (string, error)
 	own        string // Adze's directory, which looks empty; "": none
 
 	once   sync.Once
@@ -65,16 +65,16 @@ type limiter struct {
 	started atomic.Bool // the search for files has started
 }
 
-func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
+func newLimiter(o Options, r *proc.Runner, short []string) *limiter {
 	if o.Sandbox.Limits == nil || o.Sandbox.Mode == string(sandbox.Off) {
 		return nil
 	}
 	l := &limiter{
-		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: f.values, left: f.left,
+		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: o.Values, makeCache: o.Caches,
 		nested: map[string]bool{},
-		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
+		around: sandbox.Surroundings{Roots: o.Workspace.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
-	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(),
+	if own := o.Own; !slices.ContainsFunc(o.Workspace.Roots(),
 		func(root string) bool { return names.Below(root, own) }) {
 		l.own = own // otherwise the command would lose its workspace, and can't read what is around that anyway
 	}
@@ -84,7 +84,7 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	}
 	l.watch = o.Sandbox.Limits.Watch
 	l.finder = secretfiles.New(secretfiles.Options{
-		Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide),
+		Roots: o.Workspace.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide),
 		Skip:  o.Sandbox.Limits.Skip,
 		Watch: l.watch,
 	})
@@ -161,7 +161,7 @@ func (l *limiter) find() {
 func (l *limiter) prepare() (err error) {
 	l.find()
 	l.limits = l.around.Limits()
-	l.cache, err = l.left.makeCache()
+	l.cache, err = l.makeCache()
 	return err
 }
 
@@ -267,8 +267,8 @@ func (l *limiter) close() {
 
 // Secrets returns the files of the workspace that commands must not read without approval, and whether the list is
 // complete.
-func (s *Set) Secrets() (paths []string, known bool) {
-	l := s.shell.sandboxes.limiter
+func (s *Shell) Secrets() (paths []string, known bool) {
+	l := s.sandboxes.limiter
 	if l == nil {
 		return nil, false
 	}
@@ -277,8 +277,8 @@ func (s *Set) Secrets() (paths []string, known bool) {
 }
 
 // ReadLimitsChanged must be called when results of [ReadLimits].Hide may have changed.
-func (s *Set) ReadLimitsChanged() {
-	if l := s.shell.sandboxes.limiter; l != nil && l.started.Load() {
+func (s *Shell) ReadLimitsChanged() {
+	if l := s.sandboxes.limiter; l != nil && l.started.Load() {
 		l.finder.Invalidate()
 	}
 }

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"context"
@@ -77,9 +77,9 @@ type sandboxes struct {
 	base func() *sandbox.Base
 }
 
-func newSandboxes(o Options, f *files, base []string, mask *redact.Mask) (*sandboxes, error) {
+func newSandboxes(o Options, base []string, mask *redact.Mask) (*sandboxes, error) {
 	b := &sandboxes{
-		Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State,
+		Sandbox: o.Sandbox, roots: o.Workspace.Roots(), state: o.State,
 		env: proc.Environ(environ.With(base, o.Env), o.PassEnv),
 	}
 	if b.Lines == nil {
@@ -184,7 +184,7 @@ func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
 
 // settle is called before a command starts: repositories in the workspace are the user's, unless another sandboxed
 // command can create some. The user approved those in created.
-func (s *shell) settle(c *proc.Command, created []string) {
+func (s *Shell) settle(c *proc.Command, created []string) {
 	if c.Sandbox == nil || c.Sandbox.Mode != sandbox.Workspace && c.Sandbox.Mode != sandbox.WorkspaceNetwork {
 		return
 	}
@@ -199,7 +199,7 @@ func (s *shell) settle(c *proc.Command, created []string) {
 
 // aside moves git repositories away that sandboxed commands created without approval, and returns what it did. It is
 // called before each result of such a command, because a name can't be denied without a race.
-func (s *shell) aside() []string {
+func (s *Shell) aside() []string {
 	s.mu.Lock()
 	wrote, approved := s.wrote, slices.Clone(s.created)
 	s.wrote = wrote && s.runner.Live(sandbox.Workspace, sandbox.WorkspaceNetwork) > 0
@@ -209,7 +209,7 @@ func (s *shell) aside() []string {
 	}
 	state := s.sandboxes.state
 	if state == "" {
-		state = filepath.Join(s.files.ws.Project(), ".adze")
+		state = filepath.Join(s.ws.Project(), ".adze")
 	}
 	notes := s.sandboxes.base().Aside(filepath.Join(state, "aside"), approved...)
 	for i, n := range notes {
@@ -219,7 +219,7 @@ func (s *shell) aside() []string {
 }
 
 // approve is called when changes were kept that may contain repositories.
-func (s *shell) approve(kept []KeptPath) {
+func (s *Shell) approve(kept []KeptPath) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.wrote {
@@ -275,11 +275,11 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 		return false, why + remedy, nil
 	}
 	_, err = live.Ask(ctx, tool.Invocation{
-		Description: "run " + label(c.args.Command) + " again, without the sandbox", Access: c.access, MustAsk: true,
+		Description: "run " + Label(c.request.Command) + " again, without the sandbox", Access: c.access, MustAsk: true,
 		Confirm: tool.Command{
-			Line: c.args.Command, Shell: c.shell.otherShell(), Directory: c.command.Dir, Purpose: c.args.Description,
+			Line: c.request.Command, Shell: c.shell.OtherShell(), Directory: c.command.Dir, Purpose: c.request.Purpose,
 			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect),
-				"now it would run without a sandbox; instead you can " + o.Remedy}, hiddenIn(c.args)...),
+				"now it would run without a sandbox; instead you can " + o.Remedy}, hiddenIn(c.request)...),
 		},
 	})
 	switch {
@@ -305,7 +305,7 @@ func (c *shellCall) remember(id string) {
 
 // offer reports files that a background command created against deny rules. Otherwise it asks, once, whether a
 // background command that its sandbox blocked may run again without one, and returns the result.
-func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
+func (s *Shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
 	if job.Running {
 		return "", nil
 	}
@@ -328,9 +328,9 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	}
 	id, err := s.jobs.Start(proc.Command{
 		Line: c.command.Line, Dir: c.command.Dir, Env: s.sandboxes.env, Sandbox: s.sandboxes.denials.spec(),
-	}, c.args.Command)
+	}, c.request.Command)
 	if err != nil {
-		return "", tool.Errorf(shellFailure, "run %s in the background again: %w", label(c.args.Command), err)
+		return "", tool.Errorf(Failure, "run %s in the background again: %w", Label(c.request.Command), err)
 	}
 	return why + " The user approved a retry outside the sandbox, in the background as " + id + ".", nil
 }

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 // ended returns the result of a command as the labeled lines that models know, and an error if it failed.
 func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quiet time.Duration) (tool.Result, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.args.Command, c.shown,
+	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.request.Command, c.shown,
 		orEmpty(strings.TrimRight(o.Output.String(), "\n")))
 	exit, signal := "(none)", "(none)"
 	if o.Signal != 0 {
@@ -38,7 +38,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	for _, line := range c.network.lines() {
 		b.WriteString(line + "\n")
 	}
-	if note := hiddenNote(o, c.shell.files.ws.Project()); note != "" {
+	if note := hiddenNote(o, c.shell.ws.Project()); note != "" {
 		b.WriteString(note + "\n")
 	}
 	if o.Leftover > 0 {
@@ -100,7 +100,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 
 // failure returns the error of a command that failed.
 func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Duration) error {
-	limit := time.Duration(c.args.Timeout) * time.Millisecond
+	limit := c.request.Timeout
 	switch {
 	case ctx.Err() != nil && o.Ended != proc.Exited:
 		return ctx.Err()
@@ -111,11 +111,11 @@ func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Dura
 		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms. Raise timeout, or set is_background.",
 			limit.Milliseconds())
 	case o.Signal != 0:
-		return tool.Errorf(shellFailure, "Command was killed by signal %d (%v).", int(o.Signal), o.Signal)
-	case o.Exit == 0, o.Exit == 1 && answersByExit(c.args.Command):
+		return tool.Errorf(Failure, "Command was killed by signal %d (%v).", int(o.Signal), o.Signal)
+	case o.Exit == 0, o.Exit == 1 && answersByExit(c.request.Command):
 		return nil
 	}
-	return tool.Errorf(shellFailure, "Command exited with code %d.", o.Exit)
+	return tool.Errorf(Failure, "Command exited with code %d.", o.Exit)
 }
 
 // ending describes in a few words how a command ended.
@@ -176,7 +176,7 @@ func (c *shellCall) stopped(o proc.Outcome) (out []string) {
 	if len(o.Hidden) > 0 {
 		var hidden []string
 		for _, path := range o.Hidden {
-			hidden = append(hidden, names.Short(path, c.shell.files.ws.Project()))
+			hidden = append(hidden, names.Short(path, c.shell.ws.Project()))
 		}
 		out = append(out, "not readable: "+humanize.List(hidden, limit))
 	}

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Network struct {
 	Rule func(netip.AddrPort) (v tool.Verdict, by tool.Rule, ok bool)
 	// Proxy returns the user's own proxy for a request, such as [http.ProxyFromEnvironment]; nil: none.
 	Proxy func(*http.Request) (*url.URL, error)
-
-	resolver web.Resolver // nil: the system's
+	// Resolver finds the addresses of hosts; nil: that of this machine.
+	Resolver web.Resolver
 }
 
 // network is the network of one command.
@@ -58,14 +58,14 @@ func (c *shellCall) openNetwork() {
 		o.On != nil && !o.On() {
 		return
 	}
-	n := &network{Network: *o, live: c.live, command: c.args.Command}
+	n := &network{Network: *o, live: c.live, command: c.request.Command}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	c.network, c.command.Proxy, c.command.Held = n, n.serve, n.held
 }
 
 // serve serves the command's connections.
 func (n *network) serve(l net.Listener) {
-	client, err := web.New(web.Options{Proxy: n.Proxy, Resolver: n.resolver})
+	client, err := web.New(web.Options{Proxy: n.Proxy, Resolver: n.Resolver})
 	if err != nil {
 		l.Close()
 		return
@@ -131,7 +131,7 @@ func (n *network) ask(ctx context.Context, host string, t broker.Target) error {
 	d, err := n.live.Ask(ctx, tool.Invocation{
 		Description: programOf(n.command) + " wants " + shown,
 		Access:      []tool.Access{{Verb: tool.Reaches, Target: net.JoinHostPort(host, t.Port)}},
-		Confirm:     tool.Literal(label(n.command) + "\nIt may send anything to that host, which can't be taken back."),
+		Confirm:     tool.Literal(Label(n.command) + "\nIt may send anything to that host, which can't be taken back."),
 	})
 	denied := (*tool.DenialError)(nil)
 	switch {

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/gitwork"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
@@ -32,7 +31,7 @@ type opening struct {
 }
 
 // opening determines what the git commands of a line need. It runs git, in a read-only sandbox.
-func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) {
+func (s *Shell) opening(ctx context.Context, line, dir string) (opening, error) {
 	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork ||
 		!strings.Contains(line, "git") {
 		return opening{}, nil
@@ -70,7 +69,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 // openingOf determines an opening.
 type openingOf struct {
 	opening
-	shell   *shell
+	shell   *Shell
 	ctx     context.Context
 	roots   []string
 	protect []string
@@ -335,7 +334,7 @@ func exists(path string) bool {
 }
 
 // widen makes the approved paths writable for one command. It fails if the command needs other paths by now.
-func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) error {
+func (s *Shell) widen(ctx context.Context, c *proc.Command, approved opening) error {
 	if len(approved.paths) == 0 && len(approved.access) == 0 || c.Sandbox == nil || c.Sandbox.Mode == sandbox.ReadOnly {
 		return nil
 	}
@@ -369,45 +368,4 @@ func (b *sandboxes) globalGit() string {
 		return path
 	}
 	return filepath.Join(b.variable("HOME"), ".gitconfig")
-}
-
-// commit writes a change, if the file hasn't changed since the change was prepared. It returns notes on how it was
-// written, as further lines.
-func (f *files) commit(ctx context.Context, c *change) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	p := c.was.path
-	o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots(), Sums: f.sums}
-	if c.was.exists {
-		o.Old = &c.was.hash
-	}
-	f.left.writing(filepath.Dir(p.Abs))
-	out, err := atomicfile.WriteFrom(p.Abs, c.now, o)
-	var changed *atomicfile.ChangedError
-	switch {
-	case errors.As(err, &changed) && changed.How == "is gone":
-		return "", c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was "+
-			"written. Check before you write it again")
-	case errors.As(err, &changed):
-		return "", c.was.vanished(c.action)
-	case err != nil:
-		if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "write "+p.Abs+": ") {
-			err = inner
-		}
-		return "", action{c.action.verb, fileWriteFailure}.failure(p, err)
-	}
-	return outcomeNotes(out), nil
-}
-
-// outcomeNotes describes what was unusual about a write.
-func outcomeNotes(out atomicfile.Outcome) string {
-	if out.Split {
-		return "\nThe file was replaced, because it has hard links outside the workspace; those keep the old content."
-	}
-	if out.InPlace == "" {
-		return ""
-	}
-	return fmt.Sprintf("\nThe file was written in place, because %s; its old content is kept in %s.", out.InPlace,
-		out.Backup)
 }

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"context"
@@ -161,7 +161,7 @@ func (r *observedCall) notes(err error) (lines []string) {
 		lines = append(lines, why+" ("+o.Suspect+").")
 	}
 	if err != nil {
-		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.args.Command+"\n"+o.Output.String())...)
+		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.request.Command+"\n"+o.Output.String())...)
 	}
 	return lines
 }
@@ -192,7 +192,7 @@ func (r *observedCall) paths(all []string) string {
 	const limit, longest = 3, 200
 	var shown []string
 	for _, path := range all[:min(len(all), limit)] {
-		name := []rune(names.Short(path, r.shell.files.ws.Project()))
+		name := []rune(names.Short(path, r.shell.ws.Project()))
 		if len(name) > longest {
 			name = append([]rune("…"), name[len(name)-longest:]...)
 		}
@@ -210,7 +210,7 @@ func (r *observedCall) tried(ctx context.Context, inv *tool.Invocation) *tool.Tr
 	t.Description, t.Notes = inv.Description, inv.Notes
 	why := r.obstacle()
 	if len(r.outcome.Refused) == 0 && len(r.late) > 0 {
-		q := lateQuestion(r.args.Command, r.late, r.shell.files.ws.Project())
+		q := lateQuestion(r.request.Command, r.late, r.shell.ws.Project())
 		t.Description, t.Access, t.Confirm = q.Description, q.Access, q.Confirm
 		t.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return r.result(ctx) }
 		t.Drop = func() tool.Result { r.whole.discard(); return tool.Result{} }
@@ -234,7 +234,7 @@ func (r *observedCall) tried(ctx context.Context, inv *tool.Invocation) *tool.Tr
 			return out
 		}
 		r.whole.discard()
-		return tool.TextResult("Command: " + r.args.Command + "\nIts output isn't available: " + why + ".")
+		return tool.TextResult("Command: " + r.request.Command + "\nIts output isn't available: " + why + ".")
 	}
 	return t
 }

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"context"
@@ -73,11 +73,11 @@ func (h *held) release(ctx context.Context, l *tool.Live, command, root string) 
 	late, err := h.appeared()
 	switch {
 	case err != nil:
-		return tool.Errorf(shellFailure, "run %s: its output is held back: %w", label(command), err)
+		return tool.Errorf(Failure, "run %s: its output is held back: %w", Label(command), err)
 	case len(late) == 0:
 		return nil
 	case l.Ask == nil:
-		return tool.Errorf(tool.ExecutionDenied, "run %s: its output is held back: %s", label(command),
+		return tool.Errorf(tool.ExecutionDenied, "run %s: its output is held back: %s", Label(command),
 			lateNote(late, root))
 	}
 	if _, err := l.Ask(ctx, lateQuestion(command, late, root)); err != nil {
@@ -112,7 +112,7 @@ func lateNote(late []string, root string) string {
 // lateQuestion asks whether the output of a command may be sent.
 func lateQuestion(command string, late []string, root string) tool.Invocation {
 	return tool.Invocation{
-		Description: "send the output of " + label(command) + " (files that may be secret appeared while it ran)",
+		Description: "send the output of " + Label(command) + " (files that may be secret appeared while it ran)",
 		Access:      lateAccess(late),
 		Confirm: tool.Literal("$ " + tool.Visible(command) + "\n\nIts output is held back: " +
 			lateNote(late, root) + "."),
@@ -120,14 +120,14 @@ func lateQuestion(command string, late []string, root string) tool.Invocation {
 }
 
 // ending describes how a job ended. An exit code can contain what the command read.
-func (s *shell) ending(j proc.Job) string {
+func (s *Shell) ending(j proc.Job) string {
 	if late, err := s.heldBack(j.ID).appeared(); err != nil || len(late) > 0 {
 		return "its output is held back, because files that may be secret appeared while it ran"
 	}
 	return ending(j.Outcome)
 }
 
-func (s *shell) heldBack(job string) *held {
+func (s *Shell) heldBack(job string) *held {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held[job]

@@ -1,4 +1,4 @@
-package builtin
+package command
 
 import (
 	"sync"
@@ -85,7 +85,7 @@ func (d *denials) after(s *sandbox.Spec) string {
 
 // DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in
 // the text of commands count.
-func (s *Set) DeniedByText() []string {
-	_, text := s.shell.sandboxes.denials.found()
+func (s *Shell) DeniedByText() []string {
+	_, text := s.sandboxes.denials.found()
 	return text
 }
