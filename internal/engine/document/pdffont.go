@@ -1,28 +1,24 @@
 package document
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf16"
 
 	"github.com/ledongthuc/pdf"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
-	"golang.org/x/text/encoding/unicode"
+
+	"github.com/adze-dev/adze/internal/engine/charset"
 )
 
 // pdfFont turns the codes of a font into text and widths.
 type pdfFont struct {
-	simple   bool              // codes are single bytes
-	chars    [256]string       // of a simple font
-	toText   *charMap          // the font's own map to Unicode
-	multi    encoding.Encoding // of a composite font in a national encoding
-	widths   map[int]float64   // in thousandths of the size
+	simple   bool            // codes are single bytes
+	chars    [256]string     // of a simple font
+	toText   *charMap        // the font's own map to Unicode
+	multi    string          // the charset of a composite font in a national encoding
+	widths   map[int]float64 // in thousandths of the size
 	missing  float64
 	standard bool // no widths given: those of a usual sans serif are good enough to detect gaps
 }
@@ -65,12 +61,13 @@ func (f *pdfFont) readEncoding(v pdf.Value) {
 	if enc.Kind() == pdf.Dict {
 		base = enc.Key("BaseEncoding").Name()
 	}
-	table := charmap.Windows1252
+	table := charset.Load("windows-1252")
 	if base == "MacRomanEncoding" {
-		table = charmap.Macintosh
+		table = charset.Load("macintosh")
 	}
 	for c := range 256 {
-		f.chars[c] = string(table.DecodeByte(byte(c)))
+		r, _ := table.Decode([]byte{byte(c)})
+		f.chars[c] = string(r)
 	}
 	if base == "" && !strings.Contains(v.Key("FontDescriptor").Key("FontName").Name(), "+") {
 		for c, s := range standardEncoding {
@@ -134,27 +131,24 @@ func (f *pdfFont) readComposite(v pdf.Value) {
 	}
 }
 
-// nationalEncoding returns the encoding for the name of a predefined map, or nil.
-func nationalEncoding(name string) encoding.Encoding {
-	for _, e := range []struct {
-		part string
-		enc  encoding.Encoding
-	}{
-		{"UCS2", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
-		{"UTF16", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
-		{"GBK2K", simplifiedchinese.GB18030},
-		{"GBK", simplifiedchinese.GBK},
-		{"GB-EUC", simplifiedchinese.GBK},
-		{"B5", traditionalchinese.Big5},
-		{"RKSJ", japanese.ShiftJIS},
-		{"KSC", korean.EUCKR},
-		{"EUC", japanese.EUCJP},
+// nationalEncoding returns the charset for the name of a predefined map, or "".
+func nationalEncoding(name string) string {
+	for _, e := range []struct{ part, charset string }{
+		{"UCS2", charset.UTF16BE},
+		{"UTF16", charset.UTF16BE},
+		{"GBK2K", charset.GB18030},
+		{"GBK", charset.GBK},
+		{"GB-EUC", charset.GBK},
+		{"B5", charset.Big5},
+		{"RKSJ", charset.ShiftJIS},
+		{"KSC", charset.EUCKR},
+		{"EUC", charset.EUCJP},
 	} {
 		if strings.Contains(name, e.part) {
-			return e.enc
+			return e.charset
 		}
 	}
-	return nil
+	return ""
 }
 
 // glyphs splits a string into its characters.
@@ -172,11 +166,10 @@ func (f *pdfFont) glyphs(raw string) []glyph {
 			}
 			out = append(out, glyph{text, f.width(int(c), text), c == ' '})
 		}
-	case f.toText == nil && f.multi != nil:
-		if s, err := f.multi.NewDecoder().String(raw); err == nil {
-			for _, r := range s {
-				out = append(out, glyph{string(r), f.missing, r == ' '})
-			}
+	case f.toText == nil && f.multi != "":
+		s, _ := charset.Text(f.multi, []byte(raw), math.MaxInt)
+		for _, r := range string(s) {
+			out = append(out, glyph{string(r), f.missing, r == ' '})
 		}
 	default:
 		for raw != "" {

@@ -4,11 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
+	"github.com/adze-dev/adze/internal/engine/charset"
 )
 
 // Encoding is the name of a character encoding.
@@ -54,11 +50,12 @@ func (e Encoding) codec() (codec, error) {
 	case UTF16BE:
 		return utf16Codec{big: true}, nil
 	}
-	if load, ok := multibyte[e]; ok {
-		return load(), nil
+	name := string(e)
+	if e == ShiftJIS {
+		name = charset.ShiftJIS
 	}
-	if m, ok := charmaps[e]; ok {
-		return charmapCodec{m}, nil
+	if c := charset.Load(name); c != nil {
+		return legacyCodec{c}, nil
 	}
 	return nil, fmt.Errorf("unknown encoding %q", string(e))
 }
@@ -82,29 +79,6 @@ func (e Encoding) unit() int {
 		return 2
 	}
 	return 1
-}
-
-var charmaps = map[Encoding]*charmap.Charmap{
-	Windows1250: charmap.Windows1250,
-	Windows1251: charmap.Windows1251,
-	Windows1252: charmap.Windows1252,
-	Windows1253: charmap.Windows1253,
-	Windows1254: charmap.Windows1254,
-	Windows1255: charmap.Windows1255,
-	Windows1256: charmap.Windows1256,
-	Windows1257: charmap.Windows1257,
-	Windows1258: charmap.Windows1258,
-	Latin1:      charmap.ISO8859_1,
-}
-
-// multibyte creates each table on first use, which takes some milliseconds.
-var multibyte = map[Encoding]func() codec{
-	GBK:      tableOnce(simplifiedchinese.GBK, shapeGBK),
-	GB18030:  tableOnce(simplifiedchinese.GB18030, shapeGB18030),
-	Big5:     tableOnce(traditionalchinese.Big5, shapeGBK),
-	ShiftJIS: tableOnce(japanese.ShiftJIS, shapeShiftJIS),
-	EUCJP:    tableOnce(japanese.EUCJP, shapeEUCJP),
-	EUCKR:    tableOnce(korean.EUCKR, shapeGBK),
 }
 
 var crlf = []byte("\r\n")

@@ -3,6 +3,8 @@ package text
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/charset"
 )
 
 // likeliest scores every encoding for every language in it and returns the best. A score is the mean over the bytes
@@ -69,8 +71,10 @@ func highParts(content []byte) []byte {
 
 // readsAlike reports whether all bytes have the same meaning in two code pages.
 func readsAlike(part []byte, a, b Encoding) bool {
-	for _, c := range part {
-		if charmaps[a].DecodeByte(c) != charmaps[b].DecodeByte(c) {
+	one, other := charset.Load(string(a)), charset.Load(string(b))
+	for i := range part {
+		r, _ := one.Decode(part[i:])
+		if s, _ := other.Decode(part[i:]); r != s {
 			return false
 		}
 	}
@@ -87,13 +91,13 @@ func hasC1(content []byte) bool {
 }
 
 func hasFourByte(content []byte) bool {
-	for i := 0; i < len(content); {
-		switch n := shapeGB18030(content[i:]); n {
-		case 4:
+	c := charset.Load(charset.GB18030)
+	for len(content) > 0 {
+		_, n := c.Decode(content)
+		if n == 4 {
 			return true
-		default:
-			i += n
 		}
+		content = content[n:]
 	}
 	return false
 }
