@@ -41,51 +41,62 @@ type Def[A any] struct {
 //
 // Unknown parameters are rejected. Define panics if A has no schema: a bug in the program.
 func Define[A any](d Def[A]) Tool {
-	args, err := schema.Of(reflect.TypeFor[A]())
+	prepare := func(ctx context.Context, values map[string]any) (*Invocation, error) {
+		var args A
+		if err := decodeInto(values, &args); err != nil {
+			return nil, err
+		}
+		return d.Prepare(ctx, args)
+	}
+	if d.Prepare == nil {
+		prepare = nil
+	}
+	return define(reflect.TypeFor[A](), prepare, Declaration{
+		Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description,
+		Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames,
+		Needs: d.Needs, Polls: d.Polls,
+		Personal: d.Personal, Auxiliary: d.Auxiliary,
+	})
+}
+
+// defined isn't generic, so that the program has its code once and not for every type of arguments.
+type defined struct {
+	declaration Declaration
+	schema      func() *schema.Schema
+	prepare     preparer
+}
+
+// preparer prepares a call from checked values.
+type preparer func(ctx context.Context, values map[string]any) (*Invocation, error)
+
+func define(arguments reflect.Type, prepare preparer, d Declaration) Tool {
+	args, err := schema.Of(arguments)
 	if err != nil {
 		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
 	}
-	if d.Name == "" || d.Description == "" || d.Prepare == nil {
+	if d.Name == "" || d.Description == "" || prepare == nil {
 		panic(fmt.Sprintf("define tool %q: Name, Description and Prepare are required", d.Name))
 	}
-	return &defined[A]{
-		declaration: Declaration{
-			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description,
-			Parameters: args.JSON,
-			Kind:       d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames,
-			Needs: d.Needs, Polls: d.Polls,
-			Personal: d.Personal, Auxiliary: d.Auxiliary,
-		},
-		// Parsed at the first call: a session defines all tools and calls few of them.
-		schema: sync.OnceValue(func() *schema.Schema {
-			parsed, err := args.Parse()
-			if err != nil {
-				panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
-			}
-			return parsed
-		}),
-		prepare: d.Prepare,
-	}
+	d.Parameters = args.JSON
+	// Parsed at the first call: a session defines all tools and calls few of them.
+	parse := sync.OnceValue(func() *schema.Schema {
+		parsed, err := args.Parse()
+		if err != nil {
+			panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
+		}
+		return parsed
+	})
+	return &defined{declaration: d, schema: parse, prepare: prepare}
 }
 
-type defined[A any] struct {
-	declaration Declaration
-	schema      func() *schema.Schema
-	prepare     func(context.Context, A) (*Invocation, error)
-}
+func (t *defined) Declaration() Declaration { return t.declaration }
 
-func (t *defined[A]) Declaration() Declaration { return t.declaration }
-
-func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
+func (t *defined) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
 	values, notes, err := t.schema().Values(raw)
 	if err != nil {
 		return nil, t.named(err)
 	}
-	var args A
-	if err := decodeInto(values, &args); err != nil {
-		return nil, t.named(err)
-	}
-	inv, err := t.prepare(ctx, args)
+	inv, err := t.prepare(ctx, values)
 	if inv != nil && len(notes) > 0 {
 		noted := *inv
 		noted.Notes = append(notes, inv.Notes...)
@@ -95,7 +106,7 @@ func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocat
 }
 
 // arguments returns the arguments of a call as Prepare reads them.
-func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
+func (t *defined) arguments(raw json.RawMessage) (json.RawMessage, error) {
 	values, _, err := t.schema().Values(raw)
 	if err != nil {
 		return nil, err
@@ -109,9 +120,7 @@ func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 	var args json.RawMessage
 	var err error
 	switch t := t.(type) {
-	case interface {
-		arguments(json.RawMessage) (json.RawMessage, error)
-	}:
+	case *defined:
 		args, err = t.arguments(raw)
 	case interface{ Unwrap() Tool }:
 		return ArgumentsOf(t.Unwrap(), raw)
@@ -131,7 +140,7 @@ func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 }
 
 // named adds the tool's name to an error about its parameters.
-func (t *defined[A]) named(err error) error {
+func (t *defined) named(err error) error {
 	if p, ok := err.(*ParamError); ok && p.Tool == "" {
 		return &ParamError{Tool: t.declaration.Name, Violations: p.Violations}
 	}
