@@ -2,7 +2,6 @@ package playback
 
 import (
 	"bufio"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -263,11 +262,17 @@ func classes(s cell.Style) string {
 	return strings.Join(out, " ")
 }
 
-// escape escapes text for XML. Characters that are invalid in XML are replaced.
+var markup = strings.NewReplacer(`"`, "&#34;", "'", "&#39;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
+
+// escape escapes text for XML. Characters that are invalid in XML are replaced. The program doesn't have encoding/xml,
+// which makes tables at every start.
 func escape(text string) string {
-	var b strings.Builder
-	xml.EscapeText(&b, []byte(text)) // can't fail in memory
-	return b.String()
+	return markup.Replace(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+			return utf8.RuneError
+		}
+		return r
+	}, text))
 }
 
 // pixels returns a length without trailing zeros.
