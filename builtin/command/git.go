@@ -101,7 +101,7 @@ func (o *openingOf) git(dir string, args ...string) (string, error) {
 func (o *openingOf) run(dir, line string) (string, error) {
 	var out bytes.Buffer
 	c := proc.Command{
-		Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.sandboxes.short,
+		Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.sandboxes.unapproved().short,
 		Sandbox: o.shell.sandboxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out,
 	}
 	p, err := o.shell.runner.Start(o.ctx, c)

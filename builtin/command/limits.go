@@ -44,7 +44,8 @@ type ReadLimits struct {
 type limiter struct {
 	runner     *proc.Runner
 	bubblewrap bool
-	around     sandbox.Surroundings
+	around     sandbox.Surroundings // without Env, which unapproved returns
+	unapproved func() environs
 	finder     *secretfiles.Finder
 	watch      *watch.Hub             // nil: the finder's own
 	asks       func(path string) bool // nil: never
@@ -65,14 +66,15 @@ type limiter struct {
 	started atomic.Bool // the search for files has started
 }
 
-func newLimiter(o Options, r *proc.Runner, short []string) *limiter {
+func newLimiter(o Options, r *proc.Runner, unapproved func() environs) *limiter {
 	if o.Sandbox.Limits == nil || o.Sandbox.Mode == string(sandbox.Off) {
 		return nil
 	}
 	l := &limiter{
 		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: o.Values, makeCache: o.Caches,
-		nested: map[string]bool{},
-		around: sandbox.Surroundings{Roots: o.Workspace.Roots(), System: o.Sandbox.Limits.System, Env: short},
+		nested:     map[string]bool{},
+		around:     sandbox.Surroundings{Roots: o.Workspace.Roots(), System: o.Sandbox.Limits.System},
+		unapproved: unapproved,
 	}
 	if own := o.Own; !slices.ContainsFunc(o.Workspace.Roots(),
 		func(root string) bool { return names.Below(root, own) }) {
@@ -160,7 +162,9 @@ func (l *limiter) find() {
 // prepare determines what commands may read.
 func (l *limiter) prepare() (err error) {
 	l.find()
-	l.limits = l.around.Limits()
+	around := l.around
+	around.Env = l.unapproved().short
+	l.limits = around.Limits()
 	l.cache, err = l.makeCache()
 	return err
 }

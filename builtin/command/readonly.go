@@ -106,7 +106,7 @@ func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tri
 		return nil, err
 	}
 	cache := c.held.cache
-	c.command.Env = unwritten(b.limiter.environ(b.tried, cache), cache)
+	c.command.Env = unwritten(b.limiter.environ(b.unapproved().tried, cache), cache)
 	c.tries = true
 	p, whole, err := c.begin(ctx)
 	if err != nil {
@@ -161,7 +161,8 @@ func (r *observedCall) notes(err error) (lines []string) {
 		lines = append(lines, why+" ("+o.Suspect+").")
 	}
 	if err != nil {
-		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.request.Command+"\n"+o.Output.String())...)
+		withheld := r.shell.sandboxes.unapproved().withheld
+		lines = append(lines, withheldNote(withheld, r.request.Command+"\n"+o.Output.String())...)
 	}
 	return lines
 }
@@ -181,7 +182,7 @@ func (r *observedCall) obstacle() string {
 		return "tried where nothing can be written, it was likely blocked: " + o.Suspect
 	case failed && len(o.Blocked) > 0 && strings.TrimSpace(o.Output.String()) == "":
 		return "tried where nothing can be written, it was denied " + strings.Join(o.Blocked, ", ")
-	case failed && lacks(r.shell.sandboxes.withheld, o.Output.String()):
+	case failed && lacks(r.shell.sandboxes.unapproved().withheld, o.Output.String()):
 		return "it was tried without some environment variables"
 	}
 	return ""

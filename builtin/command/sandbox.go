@@ -61,12 +61,8 @@ type sandboxes struct {
 	roots []string
 	state string
 	env   []string // of approved commands
-
-	short []string // of commands that only read
-	// the same, without version managers in PATH: where nothing else keeps them from running code of the project
-	reading  []string
-	tried    []string // of tried commands
-	withheld []string // the names of variables that tried commands don't get
+	// unapproved is determined when the first command needs it: it reads the directories of PATH.
+	unapproved func() environs
 
 	protected func(path string) bool // by its name
 
@@ -77,7 +73,16 @@ type sandboxes struct {
 	base func() *sandbox.Base
 }
 
-func newSandboxes(o Options, base []string, mask *redact.Mask) (*sandboxes, error) {
+// environs are the environments of commands that run without approval.
+type environs struct {
+	short []string // of commands that only read
+	// the same, without version managers in PATH: where nothing else keeps them from running code of the project
+	reading  []string
+	tried    []string // of tried commands
+	withheld []string // the names of variables that tried commands don't get
+}
+
+func newSandboxes(o Options, base []string) (*sandboxes, error) {
 	b := &sandboxes{
 		Sandbox: o.Sandbox, roots: o.Workspace.Roots(), state: o.State,
 		env: proc.Environ(environ.With(base, o.Env), o.PassEnv),
@@ -85,7 +90,7 @@ func newSandboxes(o Options, base []string, mask *redact.Mask) (*sandboxes, erro
 	if b.Lines == nil {
 		b.Lines, b.Home = &shellread.Lines{}, b.variable("HOME")
 	}
-	b.environ(base, o.Env, mask)
+	b.unapproved = sync.OnceValue(func() environs { return newEnvirons(b.roots, base, o.Env, o.Values.Mask()) })
 	b.denials = &denials{
 		rules: o.Sandbox.Denied, roots: b.roots, keep: append(sandbox.TempDirs(b.env), b.variable("HOME")),
 	}
@@ -116,16 +121,17 @@ func newSandboxes(o Options, base []string, mask *redact.Mask) (*sandboxes, erro
 	return b, nil
 }
 
-// environ makes the environments of commands that run without approval. They get nothing that is masked in output.
-func (b *sandboxes) environ(base, pass []string, mask *redact.Mask) {
+// newEnvirons makes the environments of commands that run without approval. They get nothing that is masked in output.
+func newEnvirons(roots, base, pass []string, mask *redact.Mask) (e environs) {
 	secret := func(kv string) bool { return proc.SecretVariable(kv) || mask.String(kv) != kv }
-	b.short, _ = environ.Unapproved{Roots: b.roots, Secret: secret}.Environ(proc.Environ(base, nil))
-	b.short = append(b.short, "ADZE=1")
-	b.reading = environ.WithoutManagers(b.short)
-	b.tried, b.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
-	b.withheld = slices.DeleteFunc(b.withheld, proc.OfProvider)
-	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1",
+	e.short, _ = environ.Unapproved{Roots: roots, Secret: secret}.Environ(proc.Environ(base, nil))
+	e.short = append(e.short, "ADZE=1")
+	e.reading = environ.WithoutManagers(e.short)
+	e.tried, e.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
+	e.withheld = slices.DeleteFunc(e.withheld, proc.OfProvider)
+	e.tried = append(proc.Environ(e.tried, nil), "GIT_OPTIONAL_LOCKS=0", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1",
 		"npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
+	return e
 }
 
 // readsOnly reports whether a policy granted the call only reads. The executor orders calls by that, so it must hold in
@@ -144,7 +150,7 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 	}
 	c.Sandbox, c.Env = nil, b.env
 	if readsOnly(d) || mode == sandbox.ReadOnly {
-		c.Env = b.reading // the verdict is only valid in this environment
+		c.Env = b.unapproved().reading // the verdict is only valid in this environment
 	}
 	if b.auto && !reads {
 		c.Sandbox = b.denials.spec()
@@ -160,7 +166,7 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 		}
 		if limited != nil {
 			b.denials.add(limited)
-			c.Sandbox, c.Env = limited, b.limiter.environ(b.reading, h.cache)
+			c.Sandbox, c.Env = limited, b.limiter.environ(b.unapproved().reading, h.cache)
 			return h, nil
 		}
 	}

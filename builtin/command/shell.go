@@ -89,12 +89,12 @@ func New(o Options) (*Shell, error) {
 			unclean = []string{"Processes of an earlier run could not be stopped: " + err.Error() + "."}
 		}
 	}
-	b, err := newSandboxes(o, base, o.Values.Mask())
+	b, err := newSandboxes(o, base)
 	if err != nil {
 		return nil, err
 	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Avoid: o.Workspace.Roots(), Mask: o.Values.Mask})
-	b.limiter = newLimiter(o, r, b.short)
+	b.limiter = newLimiter(o, r, b.unapproved)
 	s := &Shell{
 		ws: o.Workspace, ignore: o.Ignore, hint: o.Hint, runner: r, sandboxes: b, trials: newTrials(o),
 		output: o.Output, unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{},

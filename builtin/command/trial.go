@@ -216,10 +216,10 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 		return nil, err
 	}
 	c.command.Sandbox = t.Spec(s.Limits, append(s.Covers, others...)...)
-	c.command.Env = b.tried
+	c.command.Env = b.unapproved().tried
 	if !t.HasCache() { // temp directories are empty in a trial
 		cache := filepath.Join(os.TempDir(), "adze-cache")
-		c.command.Env = append(slices.Clip(b.tried), "XDG_CACHE_HOME="+cache,
+		c.command.Env = append(slices.Clip(b.unapproved().tried), "XDG_CACHE_HOME="+cache,
 			"npm_config_cache="+filepath.Join(cache, "npm"))
 	}
 	return r, nil
@@ -334,7 +334,7 @@ func (r *triedCall) blocked() string {
 
 // lacks reports whether a failed command printed the name of a variable that it didn't get.
 func (r *triedCall) lacks() bool {
-	return r.failure != nil && lacks(r.shell.sandboxes.withheld, r.outcome.Output.String())
+	return r.failure != nil && lacks(r.shell.sandboxes.unapproved().withheld, r.outcome.Output.String())
 }
 
 // lacks reports whether an output has the name of a variable that a command didn't get.
@@ -538,7 +538,7 @@ func (r *triedCall) with(line string) tool.Result {
 			"characters)", n))
 	}
 	if r.failure != nil {
-		lines = append(lines, withheldNote(r.shell.sandboxes.withheld,
+		lines = append(lines, withheldNote(r.shell.sandboxes.unapproved().withheld,
 			r.request.Command+"\n"+r.outcome.Output.String())...)
 	}
 	if line != "" {
