@@ -30,6 +30,7 @@ type recorder struct {
 
 	syncing  sync.WaitGroup
 	mu       sync.Mutex
+	creating chan struct{}   // closed when the journal has its first entries; nil: nothing is being created
 	w        *journal.Writer // nil: no journal yet
 	reserved *journal.Writer // a journal that was created before its first entry, for its ID
 	failed   bool
@@ -46,9 +47,18 @@ type recorder struct {
 	lose     func([]string)   // notes them outside of the journal; nil: nowhere
 }
 
+// lock locks the recorder once nothing is being created.
+func (r *recorder) lock() {
+	for r.mu.Lock(); r.creating != nil; r.mu.Lock() {
+		creating := r.creating
+		r.mu.Unlock()
+		<-creating
+	}
+}
+
 // write appends an entry. Entries before the first are held until it is written.
 func (r *recorder) write(by string, data journal.Data) {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	r.append(by, data)
 }
@@ -70,20 +80,55 @@ func (r *recorder) begin() {
 	if r.w != nil || r.failed {
 		return
 	}
-	w := r.reserved
+	first := r.first()
+	w, err := r.reserved, error(nil)
 	if w == nil {
-		var err error
-		if w, err = r.create(); err != nil {
-			r.fail(err)
-			return
-		}
+		w, err = r.create()
 	}
-	r.reserved = nil
+	if err == nil {
+		_, err = w.Write("", first)
+	}
+	r.begun(w, err)
+}
+
+// beginAside does the same, but a new journal is created in the background: the first request doesn't wait for it.
+// Entries are held until then, and whatever else needs the journal waits.
+func (r *recorder) beginAside() {
+	if r.w != nil || r.failed || r.reserved != nil {
+		r.begin()
+		return
+	}
+	first, created := r.first(), make(chan struct{})
+	r.creating = created
+	go func() {
+		w, err := r.create()
+		if err == nil {
+			_, err = w.Write("", first)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.begun(w, err)
+		r.creating = nil
+		close(created)
+	}()
+}
+
+// first returns the first entry.
+func (r *recorder) first() journal.Opened {
 	first := r.opened()
 	first.Model, first.System, first.Listing = r.model, r.declared.System, r.declared.Listing
 	first.Declarations = journal.Declare(r.declared.Tools)
+	return first
+}
+
+// begun continues with a journal that has the first entry.
+func (r *recorder) begun(w *journal.Writer, err error) {
+	r.reserved = nil
+	if err != nil {
+		r.fail(err)
+		return
+	}
 	r.w = w
-	r.append("", first)
 	for _, e := range r.waiting {
 		r.append(e.By, e.Data)
 	}
@@ -103,7 +148,7 @@ func (r *recorder) fail(err error) {
 
 // sync returns when all entries survive a power failure. Concurrent callers share the work.
 func (r *recorder) sync() {
-	r.mu.Lock()
+	r.lock()
 	w := r.w
 	failed := r.failed
 	r.mu.Unlock()
@@ -123,7 +168,7 @@ func (r *recorder) close() {
 		return
 	}
 	r.syncing.Wait()
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	if r.reserved != nil { // nothing was recorded
 		if err := r.discard(); err != nil {
@@ -146,7 +191,11 @@ func (r *recorder) event(by string, e agent.Event) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
+	if _, ok := e.(agent.Declared); ok {
+		r.lock()
+	} else {
+		r.mu.Lock()
+	}
 	changed := r.note(by, e)
 	r.mu.Unlock()
 	if changed {
@@ -197,7 +246,7 @@ func (r *recorder) declare(d agent.Declared) {
 		r.added = journal.Declare(d.Tools[min(len(r.declared.Tools), len(d.Tools)):])
 	}
 	r.declared = d
-	r.begin()
+	r.beginAside()
 }
 
 func (r *recorder) asked(by string, turn int) {
@@ -224,7 +273,7 @@ func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
 	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access),
 		Changes: undo.Journaled(found.Changes),
 		Unsaved: undo.JournaledLost(found.Lost), Running: found.Running}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	finished.Todos, finished.Jobs = r.changedTodos(by), r.jobs()
 	r.append(by, finished)
@@ -253,7 +302,7 @@ func (r *recorder) jobs() []journal.Job {
 
 // tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.
 func (r *recorder) tries(q tool.Request, d tool.Decision) {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	if !r.talks {
 		r.begin()
@@ -288,7 +337,7 @@ func (r *recorder) started(q tool.Request, d tool.Decision) {
 }
 
 func (r *recorder) noteStart(q tool.Request, d tool.Decision) {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	by := q.Call.By
 	if !r.talks {
@@ -362,7 +411,7 @@ func (r *recorder) converse(name string, said []model.Message) {
 		return
 	}
 	r.setModel(name)
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	r.talks = true
 	for _, m := range said {
@@ -375,7 +424,7 @@ func (r *recorder) setModel(name string) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	if r.model != "" && r.model != name {
 		r.append("", journal.Model{Model: name})

@@ -209,6 +209,47 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 	}
 }
 
+// The first request of a session doesn't wait for its journal, which then has everything in order.
+func TestFirstRequestDoesNotWaitForTheJournal(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openaitest.Answer{Text: "hello"}, openaitest.Answer{Text: "again"})
+	s, err := d.try(&Recording{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered, create := make(chan struct{}), s.recorder.create
+	s.recorder.create = func() (*journal.Writer, error) {
+		<-answered
+		return create()
+	}
+	c := d.converse(t, s, func(e agent.Event) {
+		if _, ok := e.(agent.Answered); ok {
+			close(answered)
+		}
+	})
+	d.say(t, c, "first prompt")
+	if !s.Recorded() {
+		t.Error("the session isn't recorded")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, c = d.open(t, &Recording{Resume: s.ID})
+	d.say(t, c, "second prompt")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	request := d.lastRequest()
+	at := -1
+	for _, text := range []string{"first prompt", "hello", "second prompt"} {
+		i := strings.Index(request, text)
+		if i <= at {
+			t.Errorf("%q isn't where it should be in %s", text, request)
+		}
+		at = i
+	}
+}
+
 // lastRequest returns the last request to the model.
 func (d *desk) lastRequest() string {
 	all := d.server.Requests()

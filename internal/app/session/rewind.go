@@ -155,7 +155,7 @@ func (s *Session) Sync() bool {
 
 // works reports whether entries are written.
 func (r *recorder) works() bool {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	return !r.failed && r.w != nil
 }

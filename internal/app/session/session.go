@@ -488,7 +488,7 @@ func (s *Session) Recorded() bool {
 	if s.recorder == nil {
 		return false
 	}
-	s.recorder.mu.Lock()
+	s.recorder.lock()
 	defer s.recorder.mu.Unlock()
 	return s.recorder.w != nil
 }

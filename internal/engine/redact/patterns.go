@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/table"
 )
 
@@ -41,10 +39,10 @@ type pattern struct {
 type patterns struct {
 	near   []pattern
 	hashes [hashed / 64]uint64 // bits: hashes of the first three bytes of literals
-	first  map[uint32][]literal
-	begins [256][]literal // by the first byte
-	run    *[256]bool     // characters of tokens
-	group  *[256]bool     // characters of tokens without a start
+	first  map[uint32]*literal // by the hash of the first three bytes: a list, the longest first
+	begins [256]*literal       // by the first byte: a list
+	run    *[256]bool          // characters of tokens
+	group  *[256]bool          // characters of tokens without a start
 	starts []string
 	kinds  []string
 }
@@ -61,6 +59,8 @@ type literal struct {
 	coded   string   // the text that it is in base64; "": it is plain
 	before  int      // bytes of its group of three before it
 	skip    int      // characters of its group of four before it
+
+	sameHash, sameByte *literal // the next of these lists
 }
 
 var allPatterns = sync.OnceValue(func() *patterns { return table.Must(readPatterns(patternsText)) })
@@ -100,7 +100,7 @@ func readPatterns(text string) (*patterns, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &patterns{first: map[uint32][]literal{}, run: alphabets()["run"], group: alphabets()["group"]}
+	all := &patterns{first: make(map[uint32]*literal, 1<<9), run: alphabets()["run"], group: alphabets()["group"]}
 	for _, l := range lines {
 		if err := all.read(l.Text); err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.Number, err)
@@ -113,9 +113,6 @@ func readPatterns(text string) (*patterns, error) {
 		all.addCoded(p.near, nil)
 		all.addCoded(strings.ToUpper(p.near), nil)
 		all.addCoded(strings.ToUpper(p.near[:1])+p.near[1:], nil)
-	}
-	for h := range all.first { // of several that match, the longest says the kind
-		sorted.By(all.first[h], func(x, y literal) int { return cmp.Compare(len(y.text), len(x.text)) })
 	}
 	return all, nil
 }
@@ -165,18 +162,27 @@ func (all *patterns) read(line string) error {
 func (all *patterns) add(l literal) {
 	h := rehash(rehash(rehash(0, l.text[0]), l.text[1]), l.text[2])
 	all.hashes[h/64] |= 1 << (h % 64)
-	if !slices.Contains(all.first[h], l) {
-		all.first[h] = append(all.first[h], l)
-		all.begins[l.text[0]] = append(all.begins[l.text[0]], l)
+	l.sameByte = all.begins[l.text[0]]
+	all.begins[l.text[0]] = &l
+	if longer := all.first[h]; longer == nil || len(longer.text) < len(l.text) {
+		l.sameHash, all.first[h] = longer, &l
+	} else { // of several that match, the longest says the kind
+		for longer.sameHash != nil && len(longer.sameHash.text) >= len(l.text) {
+			longer = longer.sameHash
+		}
+		l.sameHash, longer.sameHash = longer.sameHash, &l
 	}
 }
 
 // addCoded adds the base64 forms of a text.
 func (all *patterns) addCoded(s string, p *pattern) {
+	plain, coded := append(make([]byte, 2, 64), s...), make([]byte, 0, 96)
 	for before := range 3 {
 		skip := (before*8 + 5) / 6
-		text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + s))
-		all.add(literal{text[skip : (before+len(s))*8/6], p, s, before, skip})
+		coded = base64.RawStdEncoding.AppendEncode(coded[:0], plain[2-before:])
+		all.add(literal{
+			text: string(coded[skip : (before+len(s))*8/6]), pattern: p, coded: s, before: before, skip: skip,
+		})
 	}
 }
 
@@ -245,7 +251,7 @@ func (s *scan) tokens() {
 func (s *scan) unfinished(from int) {
 	for i := max(from, len(s.b)-longestStart); i < len(s.b); i++ {
 		rest := s.b[i:]
-		for _, l := range s.begins[rest[0]] {
+		for l := s.begins[rest[0]]; l != nil; l = l.sameByte {
 			if len(l.text) > len(rest) && l.text[:len(rest)] == string(rest) && (l.coded != "" || boundary(s.b, i)) {
 				s.open = min(s.open, i)
 			}
@@ -263,7 +269,7 @@ func (s *scan) word(from, to int) {
 			continue
 		}
 		i := from + end - 2
-		for _, l := range s.first[h] {
+		for l := s.first[h]; l != nil; l = l.sameHash {
 			switch {
 			case len(b)-i < len(l.text) || string(b[i:i+len(l.text)]) != l.text:
 			case l.coded == "":

@@ -49,7 +49,7 @@ func Lines(text string, least int) ([]Line, error) {
 }
 
 // unexpected reports whether a character doesn't belong into a table.
-func unexpected(c rune) bool { return c != '\t' && !unicode.IsGraphic(c) }
+func unexpected(c rune) bool { return (c < ' ' || c > '~') && c != '\t' && !unicode.IsGraphic(c) }
 
 // Must returns a table that was read without an error, and panics otherwise: the program is broken, and a test reads
 // the table.
