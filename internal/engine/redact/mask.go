@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/adze-dev/adze/internal/engine/sorted"
@@ -39,6 +40,36 @@ type Mask struct {
 	max      int      // length of the longest text
 	// starts are the texts by their first byte.
 	starts [256][][]byte
+
+	clean cleanTexts
+}
+
+// cleanTexts are the last long texts without a secret: the two contents of an edit are masked several times, for the
+// diff, the question and the result.
+type cleanTexts struct {
+	mu   sync.Mutex
+	last [2]string
+}
+
+// The sizes of texts that are remembered: to search shorter ones takes no time, and longer ones take memory.
+const (
+	minClean = 64 << 10
+	maxClean = 2 << 20
+)
+
+func (c *cleanTexts) has(s string) bool {
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	return len(s) >= minClean && (s == last[0] || s == last[1])
+}
+
+func (c *cleanTexts) add(s string) {
+	if len(s) >= minClean && len(s) <= maxClean {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.last = [2]string{s, c.last[0]}
+	}
 }
 
 // NewMask returns a mask for tokens, and for the values that are worth masking: at least 8 bytes long and not so
@@ -66,11 +97,12 @@ func NewMask(secrets []Secret, table *Table) *Mask {
 
 // String returns s with every secret replaced.
 func (m *Mask) String(s string) string {
-	if m == nil {
+	if m == nil || m.clean.has(s) {
 		return s
 	}
 	found, _ := m.find(unsafe.Slice(unsafe.StringData(s), len(s)), true) // it only reads
 	if len(found) == 0 {
+		m.clean.add(s)
 		return s
 	}
 	var b strings.Builder

@@ -196,3 +196,28 @@ func BenchmarkMask(b *testing.B) {
 		}
 	})
 }
+
+// A long text that had no secret is remembered only for equal texts, and not by a mask with more secrets.
+func TestLongTextsWithoutSecretsAreRemembered(t *testing.T) {
+	const secret = "sk-live-0123456789"
+	text := strings.Repeat("a line of a long file\n", minClean/8)
+	m := maskOf(secret)
+	for range 2 {
+		if m.String(text) != text || !m.clean.has(text) {
+			t.Fatal("a text without secrets isn't remembered")
+		}
+	}
+	with := text[:len(text)-len(secret)] + secret
+	for range 2 {
+		if got := m.String(with); strings.Contains(got, secret) {
+			t.Fatal("a secret in a text of the same length is shown")
+		}
+	}
+	plain := strings.Repeat("another-value-1\n", minClean/8)
+	if m.String(plain) != plain {
+		t.Fatal("changed")
+	}
+	if strings.Contains(maskOf("another-value-1").String(plain), "another-value-1") {
+		t.Error("another mask shows a secret")
+	}
+}
