@@ -66,6 +66,7 @@ type factKey struct {
 type running struct {
 	c       *checker
 	pass    analysis.Pass
+	report  bool // whether problems are reported
 	results map[*analysis.Analyzer]any
 }
 
@@ -84,7 +85,9 @@ func (r *running) of(a *analysis.Analyzer) (any, error) {
 		pass.ResultOf[needed] = result
 	}
 	pass.Report = func(d analysis.Diagnostic) {
-		r.c.report(pass.Fset.Position(d.Pos).String() + ": " + d.Message)
+		if r.report {
+			r.c.report(pass.Fset.Position(d.Pos).String() + ": " + d.Message)
+		}
 	}
 	pass.ImportObjectFact = func(o types.Object, f analysis.Fact) bool { return r.c.facts.get(o, f) }
 	pass.ImportPackageFact = func(p *types.Package, f analysis.Fact) bool { return r.c.facts.get(p, f) }

@@ -1,33 +1,51 @@
-// Command vet does what go vet does, for other systems than this one. go vet compiles the packages that are imported,
-// for each system; this reads their declarations.
+// Command vet does what go vet does, for several systems at once. go vet compiles all packages that are imported, for
+// each system, and starts a process for each package: this reads their source.
 //
-//	go run ./internal/dev/vet linux/386 darwin/arm64 windows/amd64
-//
-// The analyzers are those of go vet. They know functions like fmt.Printf of this module and of the standard library,
-// not those of other modules: go vet finds their wrong calls where it runs.
+//	go run ./internal/dev/vet linux/amd64 linux/386 darwin/arm64 windows/amd64
+//	go run ./internal/dev/vet -C fleet linux/amd64    another module
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 )
 
 func main() {
 	log.SetFlags(0)
-	found := false
-	for _, platform := range os.Args[1:] {
-		problems, err := vet(".", platform)
-		if err != nil {
-			log.Fatalf("vet for %s: %v", platform, err)
-		}
-		for _, p := range problems {
+	dir := flag.String("C", ".", "the directory of the module")
+	flag.Parse()
+	platforms := flag.Args()
+	if len(platforms) == 0 {
+		log.Fatal("vet needs platforms, such as linux/386")
+	}
+	problems := make([][]string, len(platforms))
+	var all sync.WaitGroup
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0)) // each needs about 500 MB
+	for i, platform := range platforms {
+		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			found, err := vet(*dir, platform)
+			if err != nil {
+				found = append(found, err.Error())
+			}
+			problems[i] = found
+		})
+	}
+	all.Wait()
+	failed := false
+	for i, platform := range platforms {
+		for _, p := range problems[i] {
 			log.Printf("%s: %s", platform, p)
-			found = true
+			failed = true
 		}
 	}
-	if found {
+	if failed {
 		os.Exit(1)
 	}
 }
@@ -38,14 +56,14 @@ func vet(dir, platform string) ([]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q isn't a system and a processor, as in linux/386", platform)
 	}
-	listed, err := list(dir, system, processor)
+	packages, err := list(dir, system, processor)
 	if err != nil {
 		return nil, err
 	}
 	c := newChecker(processor)
-	for _, p := range listed {
+	for _, p := range packages {
 		if err := c.check(p); err != nil {
-			return nil, err
+			return c.found, err
 		}
 	}
 	return c.found, nil

@@ -69,29 +69,23 @@ func newChecker(processor string) *checker {
 	}
 }
 
-// check reads a package: the declarations of one that is imported, all of one of this module, which it analyzes.
+// check reads a package. One of this module gets all analyzers, another those that learn something for its importers.
 func (c *checker) check(p listed) error {
 	own := p.Module != nil && p.Module.Main
-	mode := parser.SkipObjectResolution
-	if own {
-		mode |= parser.ParseComments
-	}
 	var files []*ast.File
 	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, mode)
+		f, err := parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
 		files = append(files, f)
 	}
-	conf := types.Config{Importer: importer{c.packages, p.ImportMap}, Sizes: c.sizes, IgnoreFuncBodies: !own}
+	conf := types.Config{
+		Importer: importer{c.packages, p.ImportMap}, Sizes: c.sizes,
+		Error: func(err error) { c.report(err.Error()) },
+	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		conf.GoVersion = "go" + p.Module.GoVersion
-	}
-	conf.Error = func(err error) {
-		if own { // without functions, imports of others are unused
-			c.report(err.Error())
-		}
 	}
 	info := &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
@@ -99,21 +93,20 @@ func (c *checker) check(p listed) error {
 		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
 	}
-	if !own {
-		info = nil
-	}
-	before := len(c.found)
 	path, _, _ := strings.Cut(p.ImportPath, " ")
-	pkg, _ := conf.Check(path, c.fset, files, info)
+	pkg, err := conf.Check(path, c.fset, files, info)
 	c.packages[p.ImportPath] = pkg
-	if !own || len(c.found) > before {
+	if err != nil { // it was reported
 		return nil
 	}
-	run := running{c: c, results: map[*analysis.Analyzer]any{}, pass: analysis.Pass{
+	run := running{c: c, results: map[*analysis.Analyzer]any{}, report: own, pass: analysis.Pass{
 		Fset: c.fset, Pkg: pkg, TypesInfo: info, TypesSizes: c.sizes, Module: p.Module, ReadFile: os.ReadFile,
 		Files: files, OtherFiles: within(p.Dir, p.SFiles), IgnoredFiles: within(p.Dir, p.IgnoredGoFiles),
 	}}
 	for _, a := range suite {
+		if !own && len(a.FactTypes) == 0 {
+			continue
+		}
 		if _, err := run.of(a); err != nil {
 			return fmt.Errorf("%s: %s: %w", p.ImportPath, a.Name, err)
 		}
