@@ -139,17 +139,19 @@ func (w *commandJudge) mayExist(s *commandVerdict, f *finding) bool {
 	return w.disk.Exists(f.path) || f.exact && s.cmd.Base() == "git"
 }
 
-// touchIndex applies the rules on reading to the files in git's index: git log -p prints their content. Deleted files
-// aren't in the index.
+// touchIndex applies the rules on reading to the files in git's index: git log -p prints their content, which no place
+// hides. Deleted files aren't in the index.
 func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
 	if _, ruled := w.rules.on(reading); !ruled || w.step(lookupSteps) {
 		return
 	}
-	n, top := 0, w.resolve(t.Path)
-	known := w.disk != nil && w.disk.Tracked(top, func(path string) bool {
-		n++
-		if (t.Whole || lies(path, top)) && (hides(w.rules.deny, path) || hides(w.rules.ask, path)) {
-			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Sure && !s.cmd.MayRun, false)
+	n := 0
+	known := w.disk != nil && w.disk.Tracked(w.resolve(t.Path), func(path string) bool {
+		if n++; hides(w.rules.deny, path) || hides(w.rules.ask, path) {
+			a := tool.Access{Verb: tool.Reads, Target: path}
+			if w.ruleOn(s, a, t.Sure && !s.cmd.MayRun, false); s.maybe != nil {
+				s.decide(tool.Ask, s.maybe[0], s.maybeOf)
+			}
 			return s.verdict != tool.Deny
 		}
 		return n%16 != 0 || !w.step(1) // comparing a name is cheap

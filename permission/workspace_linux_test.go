@@ -203,8 +203,8 @@ func TestRelativeProgramsOfTheUser(t *testing.T) {
 	}
 }
 
-// git log -p prints the contents of all files. It is denied if the index has a file under a deny rule, unless a pathspec
-// excludes the file.
+// git log -p prints the contents of all files. It is denied if the index has a file under a deny rule. With pathspecs,
+// which may exclude the file, it asks.
 func TestGitPrintsDeniedFiles(t *testing.T) {
 	dir := workspaceWithSecret(t, "private/x canary", "secret/y canary", "docs/a foo")
 	runIn(t, dir, "git add private src docs README.md && git -c user.name=a -c user.email=b commit -qm one && echo more >> src/main.go")
@@ -215,12 +215,15 @@ func TestGitPrintsDeniedFiles(t *testing.T) {
 		{"Read(private/**)", map[tool.Verdict][]string{
 			tool.Deny: {
 				"git log -p", "git show", "git diff", "git log -p | head", "git show HEAD", "git log -u -3", "git log -U1", "git diff HEAD~1 HEAD", "git stash show -p", "git format-patch -1 --stdout", "cd src && git log -p",
-				"git -C src show", "git log -p -- .", "git log -p -- private", "git show HEAD:private/x", "git diff --stat -p", "git log -1 --patch --stat", "git show --no-color HEAD", "git --no-pager log -p", "git --git-dir .git log -p", "git -C src -C .. log -p > f", "git log -p --unknown", "git log --cc",
+				"git -C src show", "git log -p -- private", "git show HEAD:private/x", "git diff --stat -p", "git log -1 --patch --stat", "git show --no-color HEAD", "git --no-pager log -p", "git --git-dir .git log -p", "git -C src -C .. log -p > f", "git log -p --unknown", "git log --cc",
 			},
-			tool.Ask: {"git log -p -- ':!private'", "git log -p -- . ':(exclude)private'", "git log -p -- '*.go'"},
+			tool.Ask: {
+				"git log -p -- .", "git diff -- src", "git log -p -- src README.md", "git -C src diff -- main.go", // what pathspecs limit isn't checked
+				"git log -p -- ':!private'", "git log -p -- . ':(exclude)private'", "git log -p -- '*.go'",
+			},
 			tool.Allow: {
-				"git log", "git log --oneline", "git log --stat", "git show --stat", "git diff --name-only", "git diff -- src", "git log -p -- src README.md", "git show HEAD:src/main.go", "git show HEAD --name-only -- .",
-				"git status", "git stash list", "git show -s", "git -C src diff -- main.go", "git stash push -u",
+				"git log", "git log --oneline", "git log --stat", "git show --stat", "git diff --name-only", "git show HEAD:src/main.go", "git show HEAD --name-only -- .",
+				"git status", "git stash list", "git show -s", "git stash push -u",
 			},
 		}},
 		{"Read(secret/**)", map[tool.Verdict][]string{tool.Allow: {"git log -p", "git show", "git diff"}}},

@@ -25,7 +25,7 @@ func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
 	cmd.Words = make([]Word, 0, len(c.Args))
 	for _, w := range c.Args {
 		r.nested(w)
-		cmd.Words = append(cmd.Words, r.words(w)...)
+		cmd.Words = append(cmd.Words, r.word(w))
 	}
 	if r.Add(cmd); r.unwrap != nil {
 		r.unwrap(r, cmd)
@@ -103,10 +103,7 @@ var plainSet = lazy.Regexp(`^([-+]([eux]+|[eux]*o (pipefail|errexit|nounset|xtra
 func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	for _, n := range s.Redirs {
 		r.nested(n.Word)
-		d := Redirect{Op: n.Op.String(), Target: Word{r.text(n.Word), Unknown}, Dirs: r.Dirs}
-		if words := r.words(n.Word); len(words) == 1 {
-			d.Target = words[0]
-		}
+		d := Redirect{Op: n.Op.String(), Target: r.word(n.Word), Dirs: r.Dirs}
 		if n.N != nil {
 			if d.Number = n.N.Value; strings.Trim(d.Number, "0123456789") != "" {
 				r.note("opens a file descriptor by name", n)
@@ -115,8 +112,7 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 		switch n.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			d.Target = r.document(n)
-		case syntax.WordHdoc: // a here-string, without brace expansion
-			d.Target = r.word(n.Word)
+		case syntax.WordHdoc:
 		case syntax.DplIn, syntax.DplOut:
 			d.File, d.Write = strings.Trim(d.Target.Text, "0123456789") != "" && d.Target.Text != "-",
 				n.Op == syntax.DplOut

@@ -9,7 +9,7 @@ import (
 func TestRedirects(t *testing.T) {
 	for line, want := range map[string]string{
 		"x > a": "write a", "x < a": "read a", "x >> a 2>&1": "write a", "x &> a": "write a", "x <> a": "write a", "x > /dev/null": "", "x >& a": "write a", "x 2>&-": "", "{ x; } > a": "write a", "x > $y": "write $y", "x > a{b,c}": "write a{b,c}",
-		"x <<< 'a b'": "input a b", "x <<E\na\nE\n": "input a\n", "x <<E\n$y\nE\n": "input ?", "x <<'E'\n$y\nE\n": "input $y\n", "echo a b | x": "input a b", "echo -e a | x": "input ?", "ls | x": "input ?", "echo a | x < b": "read b", "{ y; x; } <<< a": "",
+		"x <<< 'a b'": "input a b", "x <<E\na\nE\n": "input a\n", "x <<E\n$y\nE\n": "input ?", "x <<'E'\n$y\nE\n": "input $y\n", "echo a b | x": "input ?", "echo -e a | x": "input ?", "ls | x": "input ?", "echo a | x < b": "read b", "{ y; x; } <<< a": "",
 	} {
 		script := mustRead(t, line)
 		var got []string

@@ -173,32 +173,13 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	}
 	// Both sides of a pipe run in subshells.
 	right := r
-	right.stdin = r.echoed(c.X)
-	if _, simple := c.Y.Cmd.(*syntax.CallExpr); !simple { // its commands share the input
-		right.stdin.Kind = max(right.stdin.Kind, Printable)
+	right.stdin = &Word{Kind: Unknown}
+	if call, ok := c.X.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 &&
+		(call.Args[0].Lit() == "echo" || call.Args[0].Lit() == "printf") {
+		right.stdin.Text = strings.ReplaceAll(r.text(c.X), `\n`, "\n") // a text that may contain it
 	}
 	right.stmt(c.Y)
 	return outcome{r.Dirs, r.Dirs}
-}
-
-// echoed returns what an echo or printf prints. It is literal if its words are printed unchanged, without flags,
-// escapes or formats, and printable if not all is known.
-func (r Reader) echoed(s *syntax.Stmt) *Word {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "echo" && call.Args[0].Lit() != "printf" {
-		return &Word{Kind: Unknown}
-	}
-	var words []Word
-	for _, w := range call.Args[1:] {
-		words = append(words, r.words(w)...)
-	}
-	text := Join(words)
-	odd := decorated(s) || len(call.Assigns) > 0 || strings.HasPrefix(text.Text, "-") ||
-		strings.Contains(text.Text, `\`)
-	if odd || call.Args[0].Lit() == "printf" && (len(words) > 1 || strings.Contains(text.Text, "%")) {
-		text = Word{strings.ReplaceAll(text.Text, `\n`, "\n"), max(text.Kind, Printable)}
-	}
-	return &text
 }
 
 // branches reads an if.
@@ -244,7 +225,7 @@ func (r Reader) forLoop(c *syntax.ForClause) outcome {
 		if r.build(w).odd {
 			r.note("loops over unknown words", w)
 		}
-		words = append(words, r.words(w)...)
+		words = append(words, r.word(w))
 	}
 	r.Add(&Command{Source: "for " + r.text(loop), Values: words})
 	return r.loop(c.Do)

@@ -1,12 +1,10 @@
 package bash
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/adze-dev/adze/internal/engine/lazy"
@@ -18,10 +16,9 @@ type Kind int
 
 // The kinds.
 const (
-	Literal   Kind = iota // known exactly
-	Glob                  // with an unquoted *, ? or [: names of files, or itself
-	Printable             // a part of the input that is known, and what commands print
-	Unknown               // known only at run time
+	Literal Kind = iota // known exactly
+	Glob                // with an unquoted *, ? or [: names of files, or itself
+	Unknown             // known only at run time
 )
 
 // Word is a word after quote removal.
@@ -49,56 +46,25 @@ const (
 // only reports whether all bytes of s are among bytes.
 func only(s, bytes string) bool { return strings.Trim(s, bytes) == "" }
 
-// Limits of the braces in a word, and of the words that it may expand to.
-const (
-	maxBraces = 16
-	maxBraced = 64
-)
-
-// words reads a word and expands its braces.
-func (r Reader) words(w *syntax.Word) []Word {
-	if s, ok := plainLiteral(w); ok {
-		return []Word{{s, Literal}}
-	}
-	source := r.text(w)
-	split := &syntax.Word{Parts: w.Parts}
-	opens := func(p syntax.WordPart) bool {
-		lit, ok := p.(*syntax.Lit)
-		return ok && strings.Contains(lit.Value, "{")
-	}
-	switch {
-	case !slices.ContainsFunc(w.Parts, opens):
-		return []Word{r.word(w)}
-	case strings.Count(source, "{") > maxBraces:
-		return []Word{{source, Unknown}}
-	case !syntax.SplitBraces(split) && !oddBraces().MatchString(source):
-		return []Word{r.word(w)}
-	}
-	var out []Word
-	for one, err := range expand.BracesSeq(nil, split) {
-		word := r.build(one).word(source)
-		// an empty word may be left out
-		if err != nil || len(out) == maxBraced || !plainBraces().MatchString(source) || word.Text == "" {
-			return []Word{{source, Unknown}}
-		}
-		out = append(out, word)
-	}
-	return out
-}
-
-// oddBraces are braces that may be a list or a sequence; plainBraces are those that the parser reads as bash does.
-var (
-	oddBraces   = lazy.Regexp(`(?s)\{.*,|\{[^}]*\.\.`)
-	plainBraces = lazy.Regexp(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
-)
-
-// word reads a word without expanding braces.
+// word reads a word. What braces expand to is unknown.
 func (r Reader) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{}
 	}
-	return r.build(w).word(r.text(w))
+	if s, ok := plainLiteral(w); ok {
+		return Word{s, Literal}
+	}
+	source := r.text(w)
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") && expandsBraces().MatchString(source) {
+			return Word{source, Unknown}
+		}
+	}
+	return r.build(w).word(source)
 }
+
+// expandsBraces matches braces that may be a list or a sequence.
+var expandsBraces = lazy.Regexp(`(?s)\{.*,|\{[^}]*\.\.`)
 
 // plainLiteral returns the text of a word without quotes or special characters.
 func plainLiteral(w *syntax.Word) (string, bool) {

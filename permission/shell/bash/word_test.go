@@ -15,7 +15,8 @@ func TestWords(t *testing.T) {
 	}
 	for line, want := range map[string][]Word{
 		`a 'b c' "d"e\ f`:     lit("a", "b c", "de f"),
-		`a {b,c}d`:            lit("a", "bd", "cd"),
+		`a {b,c}d`:            {{"a", Literal}, {"{b,c}d", Unknown}},
+		`a {} {b}`:            lit("a", "{}", "{b}"),
 		`a ~/x $HOME "$HOME"`: lit("a", "/h/x", "/h", "/h"),
 		`a $'b\n'`:            lit("a", "b\n"),
 		`a *.go`:              {{"a", Literal}, {"*.go", Glob}},

@@ -21,8 +21,7 @@ type Touch struct {
 	Edits  bool   // so it is, and a trial shows how
 	Vague  bool   // unknown files are, if any: in a text, or below it
 	Below  bool   // all below it is touched too
-	Index  bool   // what git has of it in its index and its commits is
-	Whole  bool   // all that git has there
+	Index  bool   // what git has there, in its index and its commits; unless Sure, pathspecs may exclude some
 }
 
 // mentions gives visit the paths that a command names.
@@ -193,8 +192,8 @@ func (m *mentions) files() {
 	}
 	if m.Base() == "git" {
 		m.pathspecs()
-		for _, t := range gitShown(m.Command) {
-			m.add(m.Dirs, t)
+		if dir, shown := gitShown(m.Command); shown {
+			m.add(m.Dirs, Touch{Path: dir, Index: true, Sure: !slices.Contains(m.Words, bash.Word{Text: "--"})})
 		}
 	}
 }
@@ -279,37 +278,21 @@ func hasSubcommand(c *bash.Command, list []string) bool {
 	return i >= 0 && slices.Contains(list, words[i].Text)
 }
 
-// gitShown returns the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
-// pathspec with magic may exclude some.
-func gitShown(c *bash.Command) (ts []Touch) {
+// gitShown returns the directory with a repository of which git prints what is in files, in whatever commit.
+func gitShown(c *bash.Command) (dir string, shown bool) {
 	options, words := program.SplitGit(c)
 	if len(words) == 0 || !shows(words) {
-		return nil
+		return "", false
 	}
-	at := ""
-	for _, dir := range program.OptionValues(options, []string{"-C"}) {
-		if at += dir.Text + "/"; strings.HasPrefix(dir.Text, "/") {
-			at = dir.Text + "/"
+	for _, at := range program.OptionValues(options, []string{"-C"}) {
+		if dir += at.Text + "/"; strings.HasPrefix(at.Text, "/") {
+			dir = at.Text + "/"
 		}
 	}
 	// HEAD:file, which is judged by its name
-	isObject := func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') > 0 }
-	behind := slices.Index(words, bash.Word{Text: "--"})
-	switch {
-	case behind >= 0 && behind < len(words)-1:
-	case words[0].Text == "show" && len(words) > 1 &&
-		!slices.ContainsFunc(words[1:], func(w bash.Word) bool { return !isObject(w) }):
-		return nil
-	default:
-		return []Touch{{Path: at + ".", Index: true, Whole: true, Sure: true}}
-	}
-	for _, w := range words[behind+1:] {
-		if strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) {
-			return []Touch{{Path: at + ".", Index: true, Whole: true}}
-		}
-		ts = append(ts, Touch{Path: at + w.Text, Index: true, Sure: true})
-	}
-	return ts
+	objects := words[0].Text == "show" && len(words) > 1 && !slices.ContainsFunc(words[1:],
+		func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') <= 0 })
+	return dir + ".", !objects
 }
 
 // shows reports whether a subcommand of git prints what is in files, with these words.

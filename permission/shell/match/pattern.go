@@ -258,42 +258,38 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 		return false
 	}
 	r, uses := program.RunnerOf(c.Base()), program.RunsOf(c)
-	isText := uses.Interprets
-	isCommand := !isText && !uses.Data && !uses.Own // the next words may be one
-	isSetting := false                              // the next words are settings, as those of git config
+	isCommand := !uses.Interprets && !uses.Data && !uses.Own // the next words may be one
+	isSetting := false                                       // they are settings, as those of git config
 	for i, w := range c.Words[1:] {
 		before := c.Words[i].Text
-		switch {
-		case p.inText(w.Text) && (isSetting || p.inFlag(r, before, w.Text)),
-			isText && p.inText(w.Text) && (w.Text != p.words[0] || strings.HasPrefix(before, "-")),
-			isText && p.glued(c, w.Text),
-			isCommand && p.begins(c.Words[i+1:]):
+		if p.inText(w.Text) && (isSetting || p.inFlag(r, before, w.Text)) ||
+			(isCommand || uses.Interprets) && p.named(before, w.Text, uses) {
 			return true
 		}
 		isSetting = isSetting || slices.Contains(r.Runs, w.Text) && !strings.HasPrefix(w.Text, "-")
 		isCommand = isCommand || uses.Own && slices.Contains(program.RunnerOf("*").Before, w.Text)
 	}
 	input := c.Input()
-	runsInput := isText || isCommand && (!uses.Own || program.StartsShell(c))
+	runsInput := uses.Interprets || isCommand && (!uses.Own || program.StartsShell(c))
 	return input != nil && (runsInput && p.inText(input.Text) && !form.ReadsOnly(c) || input.Kind == bash.Unknown &&
 		program.ReadsProgram(c))
+}
+
+// named reports whether a command may run the rule's program because of a word: the word is the program, or a text that
+// contains it. Only texts of interpreters may have it right after a letter: tar -Irm, sed erm.
+func (p *Pattern) named(before, word string, r program.Runner) bool {
+	switch {
+	case sameProgram(path.Base(word), p.program):
+		return !r.Interprets || strings.HasPrefix(before, "-")
+	case r.Interprets:
+		return p.inText(word) || regexp.MustCompile(`(^-[a-zA-Z]+|(^|\W)\w?e)`+regexp.QuoteMeta(p.program)+`\b`).MatchString(word)
+	}
+	return strings.ContainsAny(word, " \t\n;|&") && p.inText(word)
 }
 
 // inText reports whether a text contains the rule's program as a word.
 func (p *Pattern) inText(text string) bool {
 	return strings.Contains(text, p.program) && p.mention.MatchString(text)
-}
-
-// begins reports whether the rule's command may begin with the first of words.
-func (p *Pattern) begins(words []bash.Word) bool {
-	w := words[0]
-	switch {
-	case w.Kind != bash.Literal:
-		return false
-	case sameProgram(path.Base(w.Text), p.program):
-		return p.Match(&bash.Command{Words: words}) != No
-	}
-	return strings.ContainsAny(w.Text, " \t\n;|&") && p.inText(w.Text)
 }
 
 // inFlag reports whether a word is the value of a flag or setting that is a program: go test -exec rm,
@@ -315,14 +311,4 @@ func namesProgram(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(program.RunnerOf("*").Runs,
 		func(part string) bool { return strings.Contains(name, part) })
-}
-
-// glued reports whether a word is short flags with the rule's program right after them: tar -Irm. In a script of sed,
-// it follows the e that runs it.
-func (p *Pattern) glued(c *bash.Command, word string) bool {
-	if strings.HasSuffix(c.Base(), "sed") && p.inText(strings.ReplaceAll(word, "e"+p.program, " "+p.program)) {
-		return true
-	}
-	at := strings.Index(word, p.program)
-	return at > 1 && program.Cluster(word[:at]) && p.inText(word[at:])
 }

@@ -94,7 +94,7 @@ func TestMayRun(t *testing.T) {
 		rule, line string
 		want       bool
 	}{
-		{"rm", "unknown rm x", true}, {"rm", "unknown 'rm x'", true}, {"rm -rf", "unknown rm x", false}, {"rm", "unknown farm", false},
+		{"rm", "unknown rm x", true}, {"rm", "unknown 'rm x'", true}, {"rm -rf", "unknown rm x", true}, {"rm", "unknown farm", false},
 		{"rm", "cat rm", false}, {"rm", "git commit -m 'rm x'", false}, {"rm", "EDITOR=rm git commit", true}, {"rm", "X=rm", true},
 		{"rm", "python3 -c 'rm'", true}, {"rm", "python3 <<< 'rm x'", true}, {"rm", "make rm", false}, {"rm", "awk 'BEGIN{system(\"rm x\")}'", true},
 		{"rm", "tar -Irm x", true}, {"rm", "sed '1erm x' y", true}, {"rm", "sed s/arm/x/ y", false},

@@ -48,7 +48,7 @@ func wrapped(r bash.Reader, c *bash.Command, w program.Runner) {
 	rest, unsure := program.SkipOptions(c, w)
 	switch {
 	case w.Direct || w.May && !w.Joined:
-		guesses(r, c, w, c.Words[1:], w.Direct)
+		guesses(r, c, w, c.Words[1:])
 		return
 	case w.First && len(rest) > 0:
 		r.Dirs = nil // it runs later
@@ -67,8 +67,8 @@ func wrapped(r bash.Reader, c *bash.Command, w program.Runner) {
 	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" {
 		r.Unknown(c) // env has its own quotes and escapes
 	}
-	if unsure {
-		guesses(r, c, w, rest, true)
+	if unsure { // about the first word, which is the command unless it is an operand
+		guesses(r, c, w, rest[min(len(rest), 1-min(w.Operands, 1)):])
 	}
 	rest = rest[min(w.Operands, len(rest)):]
 	for len(rest) > 0 && w.Assigns && rest[0].Kind == bash.Literal && strings.Contains(rest[0].Text, "=") {
@@ -113,22 +113,16 @@ var changesDir = regexp.MustCompile(`^(-|-[^-=][^=]*)[CDR]|^--(c|ch[a-z]*|w[a-z-
 // isLine reports whether a word looks like a command line.
 func isLine(w bash.Word) bool { return strings.ContainsAny(w.Text, " \t\n;|&") }
 
-// guesses adds what c may run: every word may start a command if unknown options may have taken the others. Otherwise
-// the first one may, unless it is a subcommand of c, and those after words such as exec: npx X, npm exec -- X.
-func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word, every bool) {
-	if every {
-		words = words[:min(len(words), 12)] // enough for an ordinary command line
-	}
-	first := !w.Subcommands
-	for i, word := range words {
+// guesses adds what c may run: every word may start a command, unless the first one is a subcommand of c. Then those
+// after words such as exec may: npm exec -- X.
+func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word) {
+	for i, word := range words[:min(len(words), 12)] { // enough for an ordinary command line
 		switch {
-		case word.Kind != bash.Literal:
+		case word.Kind != bash.Literal, strings.HasPrefix(word.Text, "-"):
 		case isLine(word): // npx -c 'rm x'
 			r.Line(c, word, true)
-		case strings.HasPrefix(word.Text, "-"), every && i == 0 && !w.May && w.Operands == 0:
-		case every || first || i > 0 && slices.Contains(program.RunnerOf("*").Before, words[i-1].Text):
+		case !w.Subcommands || i > 0 && slices.Contains(program.RunnerOf("*").Before, words[i-1].Text):
 			mayRun(r, c, words[i:])
-			first = false
 		}
 	}
 }
