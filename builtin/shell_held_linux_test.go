@@ -252,6 +252,22 @@ func TestLateSecretsOfBackgroundCommands(t *testing.T) {
 	}
 }
 
+// A command that rewrites files with the same bytes changed nothing: its output goes to the model without a question.
+func TestSameBytesAreNoChange(t *testing.T) {
+	w := newLate(t, true, nil, t.TempDir())
+	for _, line := range []string{
+		"printf 'wait\\n' > flag; cat flag", "cp -p flag copy; mv copy flag; cat flag", "sed -i s/wait/wait/ flag; cat flag",
+	} {
+		o := call(t, w.exec, "run_shell_command", runShellCommandArgs{Command: line})
+		if o.Status != tool.StatusSuccess || !strings.Contains(o.Result.Text(), "wait") || len(w.asked) > 0 {
+			t.Errorf("%s: %v %v, asked %d: %s", line, o.Status, o.Error, len(w.asked), o.Result.Text())
+		}
+	}
+	if o := call(t, w.exec, "run_shell_command", runShellCommandArgs{Command: "echo other > flag"}); o.Status != tool.StatusDenied {
+		t.Errorf("another content: %v", o.Status)
+	}
+}
+
 // What a command left in temp directories and caches is gone if its output was held back: another command could print it.
 func TestLateSecretsAreForgotten(t *testing.T) {
 	for name, tried := range map[string]bool{"read-only": false, "tried": true} {
