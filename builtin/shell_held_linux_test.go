@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -265,6 +266,31 @@ func TestSameBytesAreNoChange(t *testing.T) {
 	}
 	if o := call(t, w.exec, "run_shell_command", runShellCommandArgs{Command: "echo other > flag"}); o.Status != tool.StatusDenied {
 		t.Errorf("another content: %v", o.Status)
+	}
+}
+
+// In a workspace that is a part of a repository, git in a trial took files above it, which it can't read, for deleted, and
+// the result didn't say why.
+func TestRepositoryAbove(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "app")
+	put(t, top, map[string]string{"above": "a\n", "app/own": "b\n"})
+	setUp := exec.CommandContext(t.Context(), "sh", "-c", "git init -q && git add . && git -c user.name=a -c user.email=b commit -qm x")
+	setUp.Dir = top
+	if out, err := setUp.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w := newLate(t, true, nil, t.TempDir(), func(o *Options) { o.Dir = dir })
+	for _, tt := range []struct{ line, want, not string }{
+		{"cat own", "b", "Note:"}, {"git status -s", "Note: The repository begins above the workspace, at " + top + ".", ""}, {"git status -s .", "(empty)", "Note:"},
+	} {
+		o := call(t, w.exec, "run_shell_command", runShellCommandArgs{Command: tt.line})
+		if text := o.Result.Text(); !strings.Contains(text, tt.want) || tt.not != "" && strings.Contains(text, tt.not) {
+			t.Errorf("%s: %s", tt.line, text)
+		}
 	}
 }
 

@@ -78,8 +78,11 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if c.before != "" {
 		b.WriteString(c.before + "\n")
 	}
-	notes := c.shell.untold(append(o.Notes, c.shell.sandboxes.notes(c.command.Sandbox)...))
-	for _, n := range append(notes, c.moves...) {
+	notes := append(o.Notes, c.shell.sandboxes.notes(c.command.Sandbox)...)
+	if c.tries {
+		notes = append(notes, c.shell.sandboxes.above(c.request.Command)...)
+	}
+	for _, n := range append(c.shell.untold(notes), c.moves...) {
 		b.WriteString("Note: " + n + "\n")
 	}
 	shown := o.Output.Tail

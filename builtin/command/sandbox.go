@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -270,6 +271,18 @@ func (b *sandboxes) notes(s *sandbox.Spec) []string {
 		return text
 	}
 	return append(b.base().Notes, text...)
+}
+
+// above returns notes for a tried command on repositories that begin above the workspace, where it can't read files.
+func (b *sandboxes) above(line string) (notes []string) {
+	for _, root := range b.base().Roots() {
+		if top := sandbox.RepositoryAbove(root); top != "" && strings.Contains(line, "git") {
+			notes = append(notes, "The repository begins above the workspace, at "+tool.Visible(top)+". Commands "+
+				"without approval can't read files there, so git reports those as changed or deleted. Add a path "+
+				"to see only the workspace: git status .")
+		}
+	}
+	return notes
 }
 
 // again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again;

@@ -205,6 +205,14 @@ func gitDirs(root string) []string {
 	}
 }
 
+// RepositoryAbove returns the top of the repository that a directory is a part of; "" if it isn't above the directory.
+func RepositoryAbove(dir string) string {
+	if git := gitDirs(dir); len(git) > 0 && filepath.Dir(git[0]) != dir {
+		return filepath.Dir(git[0])
+	}
+	return ""
+}
+
 // ignoreFilesAbove returns the ignore files that rg and fd read in the directories above a root. Links aren't followed:
 // the author of the workspace may have created the directories above it too.
 func ignoreFilesAbove(root string) []string {
