@@ -93,7 +93,7 @@ func toolKeys() []key {
 		{
 			name: "tools.notSecret", own: true, shape: listShape, adds: true,
 			about: "Exceptions from masked secrets: kinds of tokens, such as jwt, and patterns for paths of files " +
-				"whose tokens are shown, such as testdata/**. See security.md.",
+				"whose tokens are shown, such as testdata/**. See secrets.md.",
 			put: entries(func(s *Settings) *[]Entry { return &s.Tools.NotSecret }),
 		},
 		{

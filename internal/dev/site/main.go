@@ -33,7 +33,7 @@ func main() {
 // order returns the order of the pages in the menu. The others follow by name.
 func order() []string {
 	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/keys.md", "docs/cli.md", "docs/models.md",
-		"docs/settings.md", "docs/permissions.md", "docs/security.md", "SECURITY.md",
+		"docs/settings.md", "docs/permissions.md", "docs/security.md", "docs/secrets.md", "SECURITY.md",
 		"docs/tools.md", "docs/sessions.md", "docs/hooks.md", "docs/headless.md", "docs/fleet.md"}
 }
 
