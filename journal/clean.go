@@ -138,6 +138,22 @@ type age struct {
 	bytes int64
 }
 
+// Used is when a session was last used.
+type Used struct {
+	ID   string
+	Last time.Time
+}
+
+// LastUsed returns when the sessions of this user were last used, the oldest first.
+func (s Sessions) LastUsed() ([]Used, error) {
+	all, err := s.ages()
+	out := make([]Used, len(all))
+	for i, a := range all {
+		out[i] = Used{a.id, a.last}
+	}
+	return out, err
+}
+
 // ages returns all sessions of this user, the oldest first. It uses the modification times of their files.
 func (s Sessions) ages() ([]age, error) {
 	ids, err := s.IDs()

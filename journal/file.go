@@ -23,6 +23,7 @@ type File struct {
 	dir  string
 	f    *os.File
 	lock *os.File // nil: only for reading
+	temp string   // path of a temporary copy, which Close removes
 
 	mu      sync.Mutex
 	synced  sync.Cond // signals that a sync ended; uses mu
@@ -180,6 +181,9 @@ func (f *File) Close() error {
 	}
 	f.closed = true
 	err := f.f.Close()
+	if f.temp != "" {
+		err = errors.Join(err, os.Remove(f.temp))
+	}
 	if f.lock != nil {
 		err = errors.Join(err, release(f.lock))
 	}

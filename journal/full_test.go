@@ -103,3 +103,42 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Errorf("view: %v", err)
 	}
 }
+
+// A full disk leaves a session as it was, whether it is archived or restored.
+func TestArchiveOnFullDisk(t *testing.T) {
+	home := os.Getenv("ADZE_TEST_FULL")
+	if home == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestArchiveOnFullDisk$")
+		cmd.Env = append(os.Environ(), "ADZE_TEST_FULL="+t.TempDir())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	s := Sessions{Home: home}
+	for n := range 2 {
+		unused(t, s, n, true)
+	}
+	whole := read(t, s.Path(id(0)))
+	if err := s.archive(id(1)); err != nil {
+		t.Fatal(err)
+	}
+	archive := read(t, filepath.Join(s.Dir(id(1)), archiveName))
+	limit := uint64(len(archive)) / 2
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		t.Skip(err)
+	}
+	if err := s.archive(id(0)); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("archive: %v", err)
+	}
+	if string(read(t, s.Path(id(0)))) != string(whole) || s.has(0, archiveName) || s.has(0, newName) {
+		t.Error("archive: the session isn't as it was")
+	}
+	if _, _, err := s.Open(id(1)); !errors.Is(err, syscall.EFBIG) || strings.Contains(err.Error(), "damage") {
+		t.Errorf("restore: %v", err)
+	}
+	if string(read(t, filepath.Join(s.Dir(id(1)), archiveName))) != string(archive) || s.has(1, newName) {
+		t.Error("restore: the session isn't as it was")
+	}
+}

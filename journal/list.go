@@ -80,7 +80,7 @@ type infoReader struct{ buf []byte }
 var errNoEntries = errors.New("the journal has no entries")
 
 func (r *infoReader) read(s Sessions, id string) (Info, error) {
-	f, err := s.file(id, os.O_RDONLY)
+	f, err := s.journal(id, os.O_RDONLY)
 	if err != nil {
 		return Info{}, err
 	}

@@ -73,6 +73,15 @@ func lockSession(dir, id string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: it was repeatedly removed: %w", dir, err)
 }
 
+// Hold locks a session until release is called, so that no process opens it for writing.
+func (s Sessions) Hold(id string) (unlock func() error, err error) {
+	f, err := lockSession(s.Dir(id), id)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return release(f) }, nil
+}
+
 // locked reports whether a process has the session open. It changes nothing.
 func locked(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|noFollow, 0)

@@ -125,28 +125,52 @@ func (s Sessions) View(id string) (*File, State, error) {
 
 // Entries opens a session to read its entries.
 func (s Sessions) Entries(id string) (*File, error) {
-	f, err := s.file(id, os.O_RDONLY)
+	f, err := s.journal(id, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	return newFile(s.Dir(id), f, nil), nil
+	f, temp, err := s.whole(id, f)
+	if err != nil {
+		return nil, err
+	}
+	file := newFile(s.Dir(id), f, nil)
+	file.temp = temp
+	return file, nil
 }
 
 func (s Sessions) open(id string, how int) (*File, State, error) {
-	f, err := s.file(id, how)
+	if how == os.O_RDONLY {
+		file, err := s.Entries(id)
+		if err != nil {
+			return nil, State{}, err
+		}
+		return s.load(id, file)
+	}
+	f, err := s.journal(id, how)
 	if err != nil {
 		return nil, State{}, err
 	}
-	var lock *os.File
-	if how != os.O_RDONLY {
-		if lock, err = lockSession(s.Dir(id), id); err != nil {
-			f.Close()
-			return nil, State{}, err
-		}
+	f.Close()
+	lock, err := lockSession(s.Dir(id), id)
+	if err != nil {
+		return nil, State{}, err
 	}
-	file := newFile(s.Dir(id), f, lock)
+	if err = s.restore(id); err != nil {
+		err = fmt.Errorf("open session %s: %w", id, err)
+	} else {
+		f, err = s.journal(id, how)
+	}
+	if err != nil {
+		release(lock)
+		return nil, State{}, err
+	}
+	return s.load(id, newFile(s.Dir(id), f, lock))
+}
+
+// load reads the state of an open session.
+func (s Sessions) load(id string, file *File) (*File, State, error) {
 	state, err := file.load(s.Store())
-	if err == nil && lock != nil && file.newest > Version {
+	if err == nil && file.lock != nil && file.newest > Version {
 		err = ErrNewer
 	}
 	if err != nil {
@@ -156,8 +180,8 @@ func (s Sessions) open(id string, how int) (*File, State, error) {
 	return file, state, nil
 }
 
-// file opens a session's journal, if it is a regular file of this user.
-func (s Sessions) file(id string, how int) (*os.File, error) {
+// journal opens the file of a session's journal, if it is a regular file of this user.
+func (s Sessions) journal(id string, how int) (*os.File, error) {
 	if !ValidID(id) {
 		return nil, &UnknownError{ID: id}
 	}
@@ -259,7 +283,7 @@ func similar(want string, ids []string) []string {
 
 // Delete removes a session. It returns an InUseError if a process has it open.
 func (s Sessions) Delete(id string) error {
-	f, err := s.file(id, os.O_RDONLY)
+	f, err := s.journal(id, os.O_RDONLY)
 	var unknown *UnknownError
 	if errors.As(err, &unknown) && ValidID(id) {
 		if _, e := os.Lstat(s.Dir(id)); e == nil {

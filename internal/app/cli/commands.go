@@ -82,7 +82,8 @@ adze session show 3f2a --json`},
 adze session fork 3f2a
 adze session fork 3f2a 120`},
 		{name: "session delete", words: "ID…", noun: aSession, about: "delete sessions", run: sessionDelete, help: `
-adze session delete 3f2a`},
+adze session delete 3f2a
+adze session delete --older 90d    list the sessions that weren't used for 90 days, and ask`},
 		{name: "session export", words: "ID", noun: aSession, about: "print a session as Markdown, HTML or JSON",
 			usage: "session export ID [--format md|html|json]", run: sessionExport, help: `
 adze session export 3f2a > session.md

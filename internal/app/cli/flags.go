@@ -83,9 +83,9 @@ func workFlags(o *options) []flag {
 // lastFlags come at the end of every help.
 func lastFlags(o *options) []flag {
 	return []flag{
-		{long: "yes", on: "trust undo redo sandbox-run", about: "trust without prompting",
+		{long: "yes", on: "trust undo redo session-delete sandbox-run", about: "trust without prompting",
 			abouts: map[string]string{
-				"undo": "don't prompt", "redo": "don't prompt",
+				"undo": "don't prompt", "redo": "don't prompt", "session-delete": "don't prompt",
 				"sandbox-run": "keep what a trial changed without prompting",
 			},
 			to: yes(&o.yes)},
@@ -223,6 +223,7 @@ func unused(o *options) []flag {
 
 // recordOptions is what the command line says about recorded sessions.
 type recordOptions struct {
+	older   int    // delete sessions that weren't used for this many days; 0: those that are named
 	latest  bool   // continue the newest session of the directory
 	resume  bool   // continue a session: that of the ID, or one that the user chooses
 	id      string // or the start of one, or words of a title
@@ -265,6 +266,16 @@ func sessionFlags(o *options) []flag {
 		{long: "all", on: "session-list undo", about: "list the sessions of all directories",
 			abouts: map[string]string{"undo": "undo all calls of the session"},
 			to:     yes(&o.record.all)},
+		{long: "older", value: "DAYS", on: "session-delete",
+			about: "delete the sessions of all directories that weren't used\nfor this many days, such as 90d",
+			to: func(v string) error {
+				n, err := strconv.Atoi(strings.TrimSuffix(v, "d"))
+				if err != nil || n < 1 {
+					return fmt.Errorf("expected a number of days such as 90d, got %q", v)
+				}
+				o.record.older = n
+				return nil
+			}},
 		{long: "format", value: "FORMAT", on: "session-export",
 			about: "format of the export: md (default), html or json",
 			among: []string{"md", "html", "json"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -155,36 +156,82 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 }
 
 // sessionDelete deletes sessions, with their saved results.
-func sessionDelete(_ context.Context, env Env, o *options, words []string) error {
-	if len(words) == 0 {
-		return usagef("usage: adze session delete ID…")
+func sessionDelete(ctx context.Context, env Env, o *options, words []string) error {
+	if (len(words) == 0) == (o.record.older == 0) {
+		return usagef("usage: adze session delete ID…, or adze session delete --older 90d")
 	}
 	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	var ids []string
-	for _, word := range words { // all are known before one is deleted
-		_, id, err := found(env, o, word)
-		if err != nil {
+	ids, err := toDelete(env, o, words)
+	if err != nil {
+		return err
+	}
+	if o.record.older > 0 && len(ids) > 0 && !o.yes {
+		if err := confirm(ctx, env, "Delete "+humanize.Count(len(ids), "session")+"?", "session delete"); err != nil {
 			return err
 		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
 	}
+	deleted := []string{}
 	for _, id := range ids {
-		if err := record.Of(directory).DeleteSession(id); err != nil {
+		err := record.Of(directory).DeleteSession(id)
+		var used *journal.InUseError
+		if errors.As(err, &used) && o.record.older > 0 {
+			env.tell(used.Error())
+			continue
+		}
+		if err != nil {
 			return record.SessionError(err)
 		}
+		deleted = append(deleted, id)
 		if !o.json {
 			fmt.Fprintln(env.Stdout, "deleted "+id)
 		}
 	}
 	if o.json {
-		return printJSON(env.Stdout, map[string]any{"deleted": ids})
+		return printJSON(env.Stdout, map[string]any{"deleted": deleted})
 	}
 	return nil
+}
+
+// toDelete returns the sessions that are named, or those that weren't used for some days, which it lists.
+func toDelete(env Env, o *options, words []string) (ids []string, err error) {
+	for _, word := range words { // all are known before one is deleted
+		_, id, err := found(env, o, word)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if o.record.older == 0 {
+		return ids, nil
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return nil, err
+	}
+	all, err := record.Of(directory).Recorded(true)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	before := now.Add(-time.Duration(o.record.older) * 24 * time.Hour)
+	all = slices.DeleteFunc(all, func(s journal.Info) bool { return s.Updated.After(before) })
+	for _, s := range all {
+		ids = append(ids, s.ID)
+	}
+	switch {
+	case o.json:
+	case len(all) == 0:
+		days := humanize.Count(o.record.older, "day")
+		_, err = fmt.Fprintf(env.Stdout, "All sessions were used in the last %s.\n", days)
+	default:
+		_, err = io.WriteString(env.Stdout, sessionTable(all, true, now))
+	}
+	return ids, err
 }
 
 // maxListed is how many sessions the user can choose from.

@@ -59,6 +59,11 @@ type recordedHome struct {
 
 func newRecordedHome(t *testing.T, prompts ...string) *recordedHome {
 	t.Helper()
+	return recordedEvery(t, time.Hour, prompts...)
+}
+
+func recordedEvery(t *testing.T, step time.Duration, prompts ...string) *recordedHome {
+	t.Helper()
 	h := &recordedHome{home: t.TempDir(), dir: project.Canonical(t.TempDir())}
 	all := journal.Sessions{Home: filepath.Join(h.home, ".adze")}
 	for i, prompt := range prompts {
@@ -68,7 +73,7 @@ func newRecordedHome(t *testing.T, prompts ...string) *recordedHome {
 			t.Fatal(err)
 		}
 		w := journal.NewWriter(f, all.Store(), journal.State{})
-		w.Now = func() time.Time { return time.Now().Add(time.Duration(i-len(prompts)) * time.Hour) }
+		w.Now = func() time.Time { return time.Now().Add(time.Duration(i-len(prompts)) * step) }
 		for _, d := range []journal.Data{
 			journal.Opened{ID: id, CWD: h.dir, Model: "m"}, journal.Message{Message: model.Prompt(prompt)},
 			journal.Answer{Turn: 1, Message: model.Message{Role: model.Assistant, Parts: []model.Part{model.Text("fine")}}},
@@ -141,6 +146,33 @@ func TestSessionCommands(t *testing.T) {
 	}
 	if _, out, _ = elsewhere.run(t, false, "", "session", "list", "--all", "--json"); strings.Count(out, `"id":`) < 2 {
 		t.Errorf("in all directories: %s", out)
+	}
+}
+
+// Old sessions are listed, and deleted after a yes.
+func TestDeleteOldSessions(t *testing.T) {
+	h := recordedEvery(t, 60*24*time.Hour, "first", "second", "third")
+	for _, c := range []struct {
+		args     []string
+		terminal bool
+		stdin    string
+		code     int
+		want     string // on stdout
+		left     int
+	}{
+		{[]string{"--older", "500d"}, true, "", exitOK, "All sessions were used in the last 500 days.", 3},
+		{[]string{"--older", "90d"}, false, "", exitDenied, "second", 3},
+		{[]string{"--older", "90d"}, true, "n\n", exitDenied, "first", 3},
+		{[]string{"--older", "90d", h.ids[0]}, true, "y\n", exitUsage, "", 3},
+		{nil, true, "y\n", exitUsage, "", 3},
+		{[]string{"--older", "90d"}, true, "y\n", exitOK, "deleted " + h.ids[1], 1},
+		{[]string{"--older", "50", "--yes", "--json"}, false, "", exitOK, `{"deleted":["` + h.ids[2] + `"]}`, 0},
+	} {
+		code, out, stderr := h.run(t, c.terminal, c.stdin, append([]string{"session", "delete"}, c.args...)...)
+		left, _ := os.ReadDir(filepath.Join(h.home, ".adze", "sessions"))
+		if code != c.code || !strings.Contains(out, c.want) || len(left) != c.left || strings.Contains(out, "third") {
+			t.Errorf("%v: exit %d, %d left\n%s%s", c.args, code, len(left), out, stderr)
+		}
 	}
 }
 

@@ -7,23 +7,17 @@ package record
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/internal/app/project"
-	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/redact"
-	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/journal/export"
 )
@@ -114,148 +108,6 @@ func (f Sessions) removeRest(id string) (int64, error) {
 	results, err := spill.Remove(f.Home, id)
 	saved, failed := undo.RemoveStore(f.Home, id)
 	return results + saved, errors.Join(err, failed)
-}
-
-// retentionTime bounds the deletion of old sessions at the end of a session; usually it takes milliseconds. The rest is
-// deleted next time.
-const retentionTime = 5 * time.Second
-
-// retentionPause is how long nothing is deleted after everything was looked at, which takes longer with many sessions.
-const retentionPause = time.Hour
-
-// retained is the file whose time is that of the last complete deletion.
-const retained = "cleaned"
-
-// Retain deletes sessions that are too old or too large, and saved results without a session, for a limited time. When
-// it returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
-func (f Sessions) Retain(g settings.General) {
-	mark := filepath.Join(f.Home, retained)
-	if info, err := os.Lstat(mark); err == nil && f.directory.Env.Time().Sub(info.ModTime()).Abs() < retentionPause {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), retentionTime)
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if f.CleanUp(ctx, g) == nil && ctx.Err() == nil { // otherwise it is tried again next time
-			now := f.directory.Env.Time()
-			if os.WriteFile(mark, nil, 0o600) == nil {
-				os.Chtimes(mark, now, now)
-			}
-		}
-	}()
-	select {
-	case <-done:
-	case <-f.directory.Env.Hurry:
-	case <-time.After(2 * retentionTime):
-	}
-}
-
-// CleanUp deletes until ctx ends.
-func (f Sessions) CleanUp(ctx context.Context, g settings.General) error {
-	stop := func() bool { return ctx.Err() != nil }
-	ids, err := f.IDs()
-	if err == nil {
-		err = f.cleanStores(ids, stop) // first: what killed sessions don't need counts too
-	}
-	results, rest := f.otherBytes(stop)
-	_, failed := f.Clean(journal.Limits{
-		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0),
-		Other: results + rest - undo.OpenBytes(f.Home), Now: f.directory.Env.Time(),
-		Removed: func(id string) int64 {
-			n, _ := f.removeRest(id) // tried again next time
-			return n
-		},
-		Stop: stop,
-	})
-	err = errors.Join(err, failed)
-	if ids, failed = f.IDs(); failed != nil {
-		return errors.Join(err, failed)
-	}
-	return errors.Join(err, spill.Clean(f.Home, f.directory.Env.Time(), spill.Age, func(id string) bool {
-		_, found := slices.BinarySearch(ids, id)
-		return found || stop()
-	}))
-}
-
-// cleanStores removes undo data of sessions that no longer exist, and data that killed ones don't need.
-func (f Sessions) cleanStores(ids []string, stop func() bool) error {
-	stores, err := undo.Stores(f.Home)
-	for _, id := range stores {
-		if stop() {
-			break
-		}
-		if _, found := slices.BinarySearch(ids, id); !found {
-			_, failed := undo.RemoveStore(f.Home, id)
-			err = errors.Join(err, failed)
-		} else if undo.IsOpen(f.Home, id) {
-			err = errors.Join(err, f.compact(id))
-		}
-	}
-	return err
-}
-
-// compact drops saved workspace data that a killed session doesn't need.
-func (f Sessions) compact(id string) error {
-	lock, _, err := f.Open(id)
-	if err != nil {
-		return nil // it is running, or can't be read
-	}
-	defer lock.Close()
-	names, err := f.UndoNames(id)
-	if err != nil {
-		return err
-	}
-	store, err := undo.OpenStore(f.Home, id)
-	if err != nil {
-		return err
-	}
-	return errors.Join(store.Compact(names), store.Close())
-}
-
-// Use is the space that Adze's directory takes, in bytes.
-type Use struct {
-	journal.Size
-	Results int64 // saved results
-	Other   int64 // settings, logs, caches
-}
-
-// Total returns all of it.
-func (u Use) Total() int64 { return u.Sessions + u.Contents + u.Results + u.Other }
-
-// Use measures Adze's directory.
-func (f Sessions) Use() (Use, error) {
-	size, err := f.Size()
-	use := Use{Size: size}
-	use.Results, use.Other = f.otherBytes(func() bool { return false })
-	return use, err
-}
-
-// otherBytes returns the space besides sessions and their contents: that of saved results, and of the rest.
-func (f Sessions) otherBytes(stop func() bool) (results, rest int64) {
-	_ = filepath.WalkDir(f.Home, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case stop():
-			return fs.SkipAll
-		case err != nil:
-			return nil // skip unreadable files
-		case d.IsDir() && (path == filepath.Join(f.Home, "sessions") || path == filepath.Join(f.Home, "store")):
-			return fs.SkipDir
-		case d.Type().IsRegular():
-			info, err := d.Info()
-			if err != nil {
-				return nil
-			}
-			if names.Below(path, filepath.Join(f.Home, "spill")) {
-				results += info.Size()
-			} else {
-				rest += info.Size()
-			}
-		}
-		return nil
-	})
-	return results, rest
 }
 
 // maskedWriter masks tokens, which journals of older versions may contain.

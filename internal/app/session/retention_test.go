@@ -23,14 +23,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Old sessions go when a session closes, with their saved results; live ones stay.
-func TestOldSessionsAreDeleted(t *testing.T) {
+// Sessions stay. What they have besides their journals goes when they weren't used for 30 days and the user knows it;
+// live ones keep it. Sessions were deleted after 30 days without a word.
+func TestOnlyCopiesOfOldSessionsAreDeleted(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
 	var ids []string
 	var alive *Session
 	for i := range 3 {
 		s, c := d.open(t, &Recording{})
-		d.say(t, c, "go")
+		d.say(t, c, "go"+strings.Repeat(" on", 20_000))
 		if _, err := s.long.Save("c1", "grep_search", "long"); err != nil {
 			t.Fatal(err)
 		}
@@ -45,35 +46,80 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 	}
 	old := d.now.Add(-31 * 24 * time.Hour)
 	for _, id := range []string{ids[0], ids[2]} {
-		dir := (journal.Sessions{Home: d.home}).Dir(id)
-		for _, path := range []string{filepath.Join(dir, "journal.jsonl"), dir} {
-			if err := os.Chtimes(path, old, old); err != nil {
-				t.Fatal(err)
-			}
+		d.lastUsed(t, id, old)
+	}
+	next := func(later time.Duration) {
+		d.now = d.now.Add(later)
+		s, _ := d.open(t, &Recording{})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	// Each start looked at all sessions: 0.06 s of CPU time at 1,000 of them.
-	d.now = d.now.Add(59 * time.Minute)
+	next(59 * time.Minute)
+	if d.warned("will be deleted") {
+		t.Error("looked at twice in an hour")
+	}
+	next(time.Minute)
+	if left := namesIn(t, d.home, "spill"); !d.warned("will be deleted; the sessions stay") || !slices.Contains(left, ids[0]) {
+		t.Errorf("not announced before: %v of %v are left", left, ids)
+	}
+	next(time.Hour)
+	waittest.Until(t, "the saved results of "+ids[0]+" are gone", func() bool { return !slices.Contains(namesIn(t, d.home, "spill"), ids[0]) })
+	if left := namesIn(t, d.home, "spill"); !slices.Contains(left, ids[1]) || !slices.Contains(left, ids[2]) {
+		t.Errorf("saved results left: %v of %v", left, ids)
+	}
+	if left := namesIn(t, d.home, "sessions"); !slices.Contains(left, ids[0]) {
+		t.Errorf("a session was deleted: %v", left)
+	}
+	waittest.Until(t, "the journal of "+ids[0]+" is compressed", func() bool {
+		return slices.Contains(namesIn(t, d.home, "sessions", ids[0]), "journal.jsonl.gz")
+	})
+	alive.Close()
+}
+
+// The user's settings can delete sessions.
+func TestOldSessionsAreDeletedIfTheUserWants(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
+	var ids []string
+	for range 2 {
+		s, c := d.open(t, &Recording{})
+		d.say(t, c, "go")
+		ids = append(ids, s.ID)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.lastUsed(t, ids[0], d.now.Add(-31*24*time.Hour))
+	d.userSettings(t, `{"general":{"cleanupPeriodDays":30}}`)
+	d.now = d.now.Add(time.Hour)
 	s, _ := d.open(t, &Recording{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left := namesIn(t, d.home, "sessions"); len(left) != 3 {
-		t.Errorf("sessions were deleted twice in an hour: %v are left", left)
+	waittest.Until(t, "session "+ids[1]+" is left", func() bool { return slices.Equal(namesIn(t, d.home, "sessions"), ids[1:]) })
+}
+
+// lastUsed sets when a session was last used.
+func (d *desk) lastUsed(t *testing.T, id string, at time.Time) {
+	t.Helper()
+	dir := (journal.Sessions{Home: d.home}).Dir(id)
+	for _, path := range []string{filepath.Join(dir, "journal.jsonl"), dir} {
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
 	}
-	d.now = d.now.Add(time.Minute)
-	s, _ = d.open(t, &Recording{})
-	if err := s.Close(); err != nil {
+}
+
+func (d *desk) warned(text string) bool {
+	return slices.ContainsFunc(d.told, func(note string) bool { return strings.Contains(note, text) })
+}
+
+func (d *desk) userSettings(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(t, "sessions "+strings.Join(ids[1:], " and ")+" are left", func() bool {
-		return slices.Equal(namesIn(t, d.home, "sessions"), slices.Sorted(slices.Values(ids[1:])))
-	})
-	waittest.Until(t, "the saved results of "+ids[0]+" are gone", func() bool { return !slices.Contains(namesIn(t, d.home, "spill"), ids[0]) })
-	if left := namesIn(t, d.home, "spill"); !slices.Contains(left, ids[1]) {
-		t.Errorf("saved results left: %v of %v", left, ids)
-	}
-	alive.Close()
 }
 
 // Deleting ends when its time is over: it used to continue after the session was closed.
@@ -84,22 +130,18 @@ func TestDeletingEnds(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	old := d.now.Add(-31 * 24 * time.Hour)
-	dir := (journal.Sessions{Home: d.home}).Dir(s.ID)
-	for _, path := range []string{filepath.Join(dir, "journal.jsonl"), dir} {
-		if err := os.Chtimes(path, old, old); err != nil {
-			t.Fatal(err)
-		}
-	}
+	d.lastUsed(t, s.ID, d.now.Add(-31*24*time.Hour))
+	g := s.Settings.General
+	g.CleanupPeriodDays = 30
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := record.Of(s.Directory).CleanUp(over, s.Settings.General); err != nil {
+	if err := record.Of(s.Directory).CleanUp(over, g); err != nil {
 		t.Fatal(err)
 	}
 	if left := namesIn(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
 		t.Errorf("deleted after the end: %v", left)
 	}
-	if err := record.Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
+	if err := record.Of(s.Directory).CleanUp(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 	if left := namesIn(t, d.home, "sessions"); slices.Contains(left, s.ID) {
@@ -126,9 +168,7 @@ func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(`{"general":{"maxStateBytes":2000000}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	d.userSettings(t, `{"general":{"maxStateBytes":2000000}}`)
 	d.now = d.now.Add(time.Hour)
 	s, _ := d.open(t, &Recording{})
 	if err := s.Close(); err != nil {

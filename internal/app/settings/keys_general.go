@@ -26,12 +26,12 @@ func generalKeys() []key {
 			put:   boolean(func(s *Settings) *bool { return &s.General.ChatRecording }),
 		},
 		{
-			name: "general.cleanupPeriodDays", own: true, preset: "30", shape: integerShape,
+			name: "general.cleanupPeriodDays", own: true, preset: "0", shape: integerShape,
 			about: "Delete sessions that weren't used for this many days; 0: never.",
 			put:   integer(func(s *Settings) *int { return &s.General.CleanupPeriodDays }),
 		},
 		{
-			name: "general.maxStateBytes", own: true, preset: "2147483648", shape: integerShape,
+			name: "general.maxStateBytes", own: true, preset: "0", shape: integerShape,
 			about: "Delete the oldest sessions while Adze's directory is larger than this; 0: no limit.",
 			put:   wide(func(s *Settings) *int64 { return &s.General.MaxStateBytes }),
 		},
@@ -43,10 +43,8 @@ func generalKeys() []key {
 	}
 }
 
-// defaultGeneral keeps sessions for 30 days, and at most 2 GB.
-func defaultGeneral() General {
-	return General{ChatRecording: true, CleanupPeriodDays: 30, MaxStateBytes: 2 << 30}
-}
+// defaultGeneral keeps all sessions.
+func defaultGeneral() General { return General{ChatRecording: true} }
 
 // wide reads an integer that can be larger than 32 bits.
 func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) {

@@ -161,9 +161,9 @@ func TestGeneral(t *testing.T) {
 		name, user, project string
 		want                General
 	}{
-		{"nothing said", `{}`, `{}`, General{true, 30, 2 << 30, false}},
+		{"nothing said", `{}`, `{}`, General{true, 0, 0, false}},
 		{"the user's own", `{"general":{"chatRecording":false,"cleanupPeriodDays":7,"maxStateBytes":1e10}}`, `{}`, General{false, 7, 1e10, false}},
-		{"a project can't", `{}`, `{"general":{"chatRecording":false,"cleanupPeriodDays":1,"maxStateBytes":1}}`, General{true, 30, 2 << 30, false}},
+		{"a project can't", `{}`, `{"general":{"chatRecording":false,"cleanupPeriodDays":1,"maxStateBytes":1}}`, General{true, 0, 0, false}},
 	} {
 		s, err := loadModel(t, "", c.user, c.project)
 		if err != nil {

@@ -50,16 +50,21 @@ func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionI
 
 // Remove removes the files of a session, unless it is running, and returns their size in bytes.
 func Remove(stateDir, sessionID string) (int64, error) {
-	path := filepath.Join(stateDir, directory, sessionDirectory(sessionID))
-	var bytes int64
-	if root, err := os.OpenRoot(path); err == nil {
-		bytes = size(root)
-		root.Close()
-	}
-	if err := remove(path); err != nil {
+	bytes := Bytes(stateDir, sessionID)
+	if err := remove(filepath.Join(stateDir, directory, sessionDirectory(sessionID))); err != nil {
 		return 0, fmt.Errorf("delete the saved results of session %s: %w", sessionID, err)
 	}
 	return bytes, nil
+}
+
+// Bytes returns the size of the files of a session.
+func Bytes(stateDir, sessionID string) int64 {
+	root, err := os.OpenRoot(filepath.Join(stateDir, directory, sessionDirectory(sessionID)))
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	return size(root)
 }
 
 // remove removes a session's directory unless the session is running.

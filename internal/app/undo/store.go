@@ -83,6 +83,9 @@ func RemoveStore(home, id string) (int64, error) {
 	return storeBytes(dir), os.RemoveAll(dir)
 }
 
+// Bytes returns the size of the contents of a session.
+func Bytes(home, id string) int64 { return storeBytes(storeDir(home, id)) }
+
 // Stores returns the sessions that have contents.
 func Stores(home string) ([]string, error) {
 	entries, err := os.ReadDir(storeDir(home, ""))
