@@ -31,9 +31,8 @@ type declaration struct {
 // cacheMark marks the end of a prefix that the server may cache. A request can have four.
 type cacheMark struct {
 	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
 }
-
-var ephemeral = &cacheMark{"ephemeral"}
 
 // markedMessages is how many user messages have a mark: the last one, for the next request, and the one before it,
 // which the last request cached.
@@ -67,7 +66,7 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 		})
 	}
 	if !q.noCache {
-		out.mark(messages)
+		out.mark(messages, &cacheMark{"ephemeral", m.client.Options.CacheTTL})
 	}
 	entries := make([]api.Entry, len(messages))
 	for i, msg := range messages {
@@ -88,17 +87,17 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 }
 
 // mark sets the marks for the cache.
-func (r *request) mark(messages []message) {
+func (r *request) mark(messages []message, mark *cacheMark) {
 	if n := len(r.Tools); n > 0 {
-		r.Tools[n-1].Cache = ephemeral
+		r.Tools[n-1].Cache = mark
 	}
 	if n := len(r.System); n > 0 {
-		r.System[n-1].Cache = ephemeral
+		r.System[n-1].Cache = mark
 	}
 	left := markedMessages
 	for i := len(messages) - 1; i >= 0 && left > 0; i-- {
 		if messages[i].role == user {
-			messages[i].blocks[len(messages[i].blocks)-1].Cache = ephemeral
+			messages[i].blocks[len(messages[i].blocks)-1].Cache = mark
 			left--
 		}
 	}

@@ -42,6 +42,18 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A longer cache is requested with each mark.
+func TestCacheTTL(t *testing.T) {
+	m, srv := open(t, script{Answers: []answer{{Text: "a"}}}, func(o *api.Options) { o.CacheTTL = "1h" })
+	if _, err := play(t.Context(), m, model.Request{System: "s", Messages: []model.Message{model.Prompt("hi")}}); err != nil {
+		t.Fatal(err)
+	}
+	body := srv.Requests()[0].Body
+	if n := strings.Count(body, `"cache_control":{"type":"ephemeral","ttl":"1h"}`); n != 2 || strings.Contains(body, mark) {
+		t.Errorf("%d marks in %s", n, body)
+	}
+}
+
 func TestMessages(t *testing.T) {
 	png := tool.Media{MIMEType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
 	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}`

@@ -44,6 +44,7 @@ type Options struct {
 	Sampling  map[string]json.RawMessage // parameters such as temperature; the adapter puts them in their place
 	Extra     map[string]json.RawMessage // merged into the body of each request
 	Images    Images                     // whether images are sent
+	CacheTTL  string                     // how long the server caches a prefix, such as "1h"; "": its default
 	MaxTokens int                        // of an answer, if the request has no limit
 	Retry     Retry
 	FirstByte time.Duration // of silence until the first byte; 0 is 300 s

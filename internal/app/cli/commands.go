@@ -74,6 +74,10 @@ adze redo --session 3f2a --yes`},
 			usage: "session list [--all] [--json]", run: sessionList, help: `
 adze session list
 adze session list --all --json`},
+		{name: "usage", about: "show tokens and cost of recorded sessions, by day and model",
+			usage: "usage [--days N] [--json]", run: runUsage, help: `
+adze usage
+adze usage --days 7 --json`},
 		{name: "session show", words: "ID", noun: aSession, about: "show a recorded session",
 			usage: "session show ID [--json]", run: sessionShow, help: `
 adze session show 3f2a

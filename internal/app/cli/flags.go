@@ -52,8 +52,8 @@ func workFlags(o *options) []flag {
 		{long: "yolo", short: "y", on: cmdAgent + " mcp-serve " + cmdTools,
 			about: "approve everything (same as --approval-mode yolo)",
 			to:    yes(&o.yolo)},
-		{long: "cwd", value: "DIR", noun: aDirectory, on: cmdPrompt + " trust doctor models sandbox-run memory-show " +
-			"permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools,
+		{long: "cwd", value: "DIR", noun: aDirectory, on: cmdPrompt + " trust doctor models usage sandbox-run " +
+			"memory-show permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools,
 			about: "working directory (default: current directory)",
 			to:    text(&o.cwd)},
 		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", noun: aDirectory,
@@ -67,7 +67,7 @@ func workFlags(o *options) []flag {
 			to:    duration(&o.maxTime)},
 		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if a call failed or was denied",
 			to: yes(&o.strict)},
-		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show " +
+		{long: "json", on: "permission-check mcp-list mcp-tools models version usage session-list session-show " +
 			"session-fork session-delete diff " + cmdConfig + " " + cmdTools,
 			about:  "print JSON; deny calls that require approval",
 			abouts: jsonAbouts(),
@@ -127,7 +127,7 @@ func lastFlags(o *options) []flag {
 // jsonAbouts are the texts of --json for commands without calls.
 func jsonAbouts() map[string]string {
 	texts := map[string]string{}
-	for _, c := range strings.Fields(cmdConfig + " diff") {
+	for _, c := range strings.Fields(cmdConfig + " diff usage") {
 		texts[c] = "print JSON"
 	}
 	return texts
@@ -223,6 +223,7 @@ func unused(o *options) []flag {
 
 // recordOptions is what the command line says about recorded sessions.
 type recordOptions struct {
+	days    int    // of adze usage; 0: the default
 	older   int    // delete sessions that weren't used for this many days; 0: those that are named
 	latest  bool   // continue the newest session of the directory
 	resume  bool   // continue a session: that of the ID, or one that the user chooses
@@ -276,6 +277,8 @@ func sessionFlags(o *options) []flag {
 				o.record.older = n
 				return nil
 			}},
+		{long: "days", value: "N", on: "usage", about: "days to look back, today included (default: 30)",
+			to: limit(&o.record.days)},
 		{long: "format", value: "FORMAT", on: "session-export",
 			about: "format of the export: md (default), html or json",
 			among: []string{"md", "html", "json"},

@@ -76,7 +76,7 @@ func recordedEvery(t *testing.T, step time.Duration, prompts ...string) *recorde
 		w.Now = func() time.Time { return time.Now().Add(time.Duration(i-len(prompts)) * step) }
 		for _, d := range []journal.Data{
 			journal.Opened{ID: id, CWD: h.dir, Model: "m"}, journal.Message{Message: model.Prompt(prompt)},
-			journal.Answer{Turn: 1, Message: model.Message{Role: model.Assistant, Parts: []model.Part{model.Text("fine")}}},
+			journal.Answer{Turn: 1, Model: "m", Usage: model.Usage{Input: 1000, Output: 10}, Message: model.Message{Role: model.Assistant, Parts: []model.Part{model.Text("fine")}}},
 		} {
 			if _, err := w.Write("", d); err != nil {
 				t.Fatal(err)
@@ -173,6 +173,26 @@ func TestDeleteOldSessions(t *testing.T) {
 		if code != c.code || !strings.Contains(out, c.want) || len(left) != c.left || strings.Contains(out, "third") {
 			t.Errorf("%v: exit %d, %d left\n%s%s", c.args, code, len(left), out, stderr)
 		}
+	}
+}
+
+// Tokens are summed by day and model; models with a price have a cost.
+func TestUsage(t *testing.T) {
+	h := recordedEvery(t, 25*time.Hour, "first", "second", "third")
+	code, out, stderr := h.run(t, false, "", "usage", "--days", "3")
+	if code != exitOK || strings.Count(out, "\n") != 4 || !strings.HasPrefix(out, "DAY ") || !strings.Contains(out, "\ntotal ") {
+		t.Errorf("exit %d\n%s%s", code, out, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(h.home, ".adze", "settings.json"), []byte(`{"modelPricing":{"m":{"input":2}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr = h.run(t, false, "", "usage", "--json")
+	var rows []map[string]any
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || code != exitOK || len(rows) != 3 || rows[0]["model"] != "m" || rows[0]["requests"] != 1.0 || rows[0]["cost"] != 0.002 {
+		t.Errorf("exit %d, %v\n%s%s", code, err, out, stderr)
+	}
+	if _, out, _ := newRecordedHome(t).run(t, false, "", "usage"); out != "No requests in the last 30 days.\n" {
+		t.Errorf("none: %s", out)
 	}
 }
 

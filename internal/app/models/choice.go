@@ -195,7 +195,7 @@ func (c chooser) entry(name string) (choice, bool) {
 func (c chooser) fromEntry(p provider, e settings.Provider) choice {
 	out := choice{provider: p, options: api.Options{
 		BaseURL: e.BaseURL, Model: e.ID, URLName: "modelProviders." + p.name, KeyName: e.EnvKey,
-		Headers: e.Config.Headers, Sampling: e.Config.Sampling, Extra: e.Config.Extra,
+		CacheTTL: c.settings.CacheTTL, Headers: e.Config.Headers, Sampling: e.Config.Sampling, Extra: e.Config.Extra,
 		FirstByte: time.Duration(e.Config.Timeout) * time.Millisecond,
 		NextByte:  time.Duration(e.Config.Timeout) * time.Millisecond,
 	}}
@@ -227,6 +227,7 @@ func (c chooser) byVariables(p provider, name string) choice {
 	}
 	return choice{provider: p, options: api.Options{
 		BaseURL: url.value, Key: key.value, Model: name, KeyName: key.String(), URLName: url.String(),
+		CacheTTL: c.settings.CacheTTL,
 	}}
 }
 

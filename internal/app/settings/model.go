@@ -19,6 +19,7 @@ type Model struct {
 	Providers  map[string][]Provider
 	Pricing    map[string]Price
 	Compaction string // the model that summarizes conversations; "": the current one
+	CacheTTL   string // how long Anthropic caches requests; "": 5 minutes
 }
 
 // AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
@@ -87,7 +88,26 @@ func modelKeys() []key {
 			about: "Model that summarizes conversations that fill the context window, in place of the current one.",
 			put:   text(func(s *Settings) *string { return &s.Model.Compaction }),
 		},
+		{
+			name: "model.cacheTtl", preset: `"5m"`, shape: enumShape(cacheTTLs()),
+			about: "How long Anthropic caches the start of requests: 5m, or 1h, which costs more to write.",
+			put:   putCacheTTL,
+		},
 	}
+}
+
+func cacheTTLs() []string { return []string{"5m", "1h"} }
+
+func putCacheTTL(s *Settings, g given) (note string, err error) {
+	var said string
+	if json.Unmarshal(g.json(), &said) != nil || !slices.Contains(cacheTTLs(), said) {
+		return "", mustBe(`"5m" or "1h"`, g)
+	}
+	s.Model.CacheTTL = said
+	if said == cacheTTLs()[0] {
+		s.Model.CacheTTL = "" // the server's default
+	}
+	return "", nil
 }
 
 // putEnforced reads the only API that may be used. An unknown one can't be used, so it is an error in every file.

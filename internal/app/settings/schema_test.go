@@ -11,7 +11,7 @@ import (
 
 // values are examples of every kind of JSON value.
 var values = []string{
-	`"x"`, `""`, `"plan"`, `"auto"`, `"openai"`, `"built-in"`, `3`, `1`, `0.5`, `-1`, `2.5`, `true`, `false`, `[]`, `["x"]`, `[1]`, `{}`, `{"a":{}}`, `{"a":[]}`, `{"a":1}`, `[{}]`,
+	`"x"`, `""`, `"plan"`, `"auto"`, `"openai"`, `"built-in"`, `"1h"`, `3`, `1`, `0.5`, `-1`, `2.5`, `true`, `false`, `[]`, `["x"]`, `[1]`, `{}`, `{"a":{}}`, `{"a":[]}`, `{"a":1}`, `[{}]`,
 }
 
 // The schema accepts no value that a settings file can't have. Values that it rejects and Adze accepts are those of Qwen
