@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,8 +66,8 @@ func trialRun(ctx context.Context, env Env, o *options, directory project.Direct
 	if err != nil {
 		return err
 	}
-	r := tried{env: env, t: t, out: out, effects: e, root: directory.Path}
-	if err := r.judge(ctx, o.yes); err != nil {
+	r := tried{env: env, t: t, out: out, found: e, root: directory.Path}
+	if err := r.judge(ctx, strings.Join(c.Argv, " "), o.yes); err != nil {
 		return err
 	}
 	if out.Signal != 0 {
@@ -76,27 +78,32 @@ func trialRun(ctx context.Context, env Env, o *options, directory project.Direct
 
 // tried is a trial that has ended.
 type tried struct {
-	env     Env
-	t       *trial.Trial
-	out     proc.Outcome
-	effects trial.Effects
-	root    string
+	env   Env
+	t     *trial.Trial
+	out   proc.Outcome
+	found trial.Effects
+	root  string
 }
 
-func (r *tried) say(format string, args ...any) {
-	fmt.Fprintln(r.env.Stderr, tool.Visible(fmt.Sprintf(format, args...)))
-}
-
-// judge shows the effects and keeps them if the user approves.
-func (r *tried) judge(ctx context.Context, yes bool) error {
-	r.show()
+// judge shows what the command did, and keeps it if the user approves.
+func (r *tried) judge(ctx context.Context, command string, yes bool) error {
+	f := r.effects(command)
+	q := approval.Rules{}.Question(tool.Request{
+		Declaration: tool.Declaration{Name: "Trial"}, Invocation: tool.Invocation{Description: command, Confirm: f},
+	}, tool.Decision{})
+	q.Choices = slices.DeleteFunc(q.Choices, func(c approval.Choice) bool { return c.Act == approval.Rerun })
+	asks := len(f.Changes) > 0 && len(r.found.Conflicts) == 0 && r.env.Terminal && (!yes || len(f.AllWarnings()) > 0)
+	if !asks {
+		fmt.Fprint(r.env.Stderr, effectLines(f)+warnings(f.AllWarnings()))
+	}
 	switch {
-	case r.effects.None():
+	case len(f.Changes) == 0:
+		fmt.Fprintln(r.env.Stderr, "Nothing changed.")
 		return nil
-	case len(r.effects.Conflicts) > 0:
+	case len(r.found.Conflicts) > 0:
 		return exitf(exitDenied, "nothing was kept: %s changed since the trial started\nRun the command again.",
-			r.name(r.effects.Conflicts[0]))
-	case yes && r.out.Limit == "" && len(r.effects.Special) == 0 && len(r.out.Hidden) == 0:
+			r.name(r.found.Conflicts[0]))
+	case yes && len(f.AllWarnings()) == 0:
 		return r.keep(ctx, nil)
 	case !r.env.Terminal && yes:
 		return exitf(exitDenied, "nothing was kept: the warnings above require a prompt\nRun the command in "+
@@ -105,35 +112,30 @@ func (r *tried) judge(ctx context.Context, yes bool) error {
 		return exitf(exitDenied, "nothing was kept: requires approval, and this session is non-interactive\nUse "+
 			"--yes to keep the changes without a prompt.")
 	}
-	in := newAnswers(r.env.Stdin)
-	for {
-		answer, err := prompt(ctx, r.env.Stderr, in, "Keep? y keep, f choose files, d discard, v diff: ")
-		if err != nil {
-			return exitf(exitDenied, "nothing was kept")
+	d, err := newTerminal(r.env, newScreen(r.env)).ask(ctx, q)
+	switch {
+	case err != nil:
+		return exitf(exitDenied, "nothing was kept")
+	case d.Verdict != tool.Allow:
+		return exitf(exitDenied, "nothing was kept: discarded %s", humanize.Count(len(f.Changes), "change"))
+	}
+	var only func(string) bool // nil: all
+	if d.Answer != nil {
+		var chosen struct{ Keep []string }
+		if err := json.Unmarshal(d.Answer, &chosen); err != nil {
+			return err
 		}
-		switch {
-		case approval.IsYes(answer):
-			return r.keep(ctx, nil)
-		case answer == "v":
-			r.diffs()
-		case answer == "f":
-			chosen, err := r.choose(ctx, in)
-			if err != nil {
-				return err
-			}
-			return r.keep(ctx, chosen)
-		case answer == "d" || answer == "n":
-			return exitf(exitDenied, "nothing was kept: discarded %s", humanize.Count(len(r.effects.Changes), "change"))
+		only = func(path string) bool {
+			return slices.ContainsFunc(f.Changes, func(e tool.Effect) bool {
+				return e.Abs == path && slices.Contains(chosen.Keep, e.Path)
+			})
 		}
 	}
+	return r.keep(ctx, only)
 }
 
-// keep keeps changes: all of them if chosen is nil.
-func (r *tried) keep(ctx context.Context, chosen map[string]bool) error {
-	var only func(string) bool
-	if chosen != nil {
-		only = func(path string) bool { return chosen[path] }
-	}
+// keep keeps changes.
+func (r *tried) keep(ctx context.Context, only func(path string) bool) error {
 	kept, err := r.t.Keep(ctx, only)
 	if errors.Is(err, trial.ErrConflict) {
 		return exitf(exitDenied, "nothing was kept: %v\nRun the command again.", err)
@@ -141,112 +143,75 @@ func (r *tried) keep(ctx context.Context, chosen map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	r.say("Kept %s.", humanize.Count(len(kept.Changes), "change"))
+	fmt.Fprintf(r.env.Stderr, "Kept %s.\n", humanize.Count(len(kept.Changes), "change"))
 	return nil
 }
 
-// choose asks about each change.
-func (r *tried) choose(ctx context.Context, in answers) (map[string]bool, error) {
-	chosen := map[string]bool{}
-	for _, c := range r.effects.Changes {
-		answer, err := prompt(ctx, r.env.Stderr, in,
-			tool.Visible(fmt.Sprintf("Keep %s %s? [y/N] ", c.Kind, r.name(c.Path))))
-		if err != nil {
-			return nil, exitf(exitDenied, "nothing was kept")
-		}
-		chosen[c.Path] = approval.IsYes(answer)
+// effects are the content of the permission prompt.
+func (r *tried) effects(command string) tool.Effects {
+	f := tool.Effects{
+		Command: tool.Command{Line: command}, Ending: fmt.Sprintf("exit %d", r.out.Exit), Took: r.out.Duration,
+		Network: r.out.Network, Temp: r.found.NotKept,
 	}
-	return chosen, nil
-}
-
-// show lists the effects.
-func (r *tried) show() {
+	if r.out.Signal != 0 {
+		f.Ending = r.out.Signal.String()
+	}
+	warn := func(format string, args ...any) { f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...)) }
 	if r.out.Limit != "" {
-		r.say("The command was stopped: %s.", r.out.Limit)
-	}
-	for _, row := range (tool.Effects{Network: r.out.Network}).Rows() {
-		r.say("Denied %s", strings.Join(row.Cells, ", "))
+		warn("it was stopped: %s", r.out.Limit)
 	}
 	for _, path := range r.out.Hidden {
-		r.say("Hidden file opened, it looked empty: %s", r.name(path))
+		warn("it opened a file that may be secret, which looked empty to it: %s", r.name(path))
 	}
-	if n := len(r.effects.NotKept); n > 0 {
-		more := ""
-		if r.effects.MoreNotKept > 0 {
-			more = fmt.Sprintf(" and %d more", r.effects.MoreNotKept)
+	for _, s := range r.found.Special {
+		warn("%s: %s", r.name(s.Path), s.What)
+	}
+	if n := r.found.MoreNotKept; n > 0 {
+		f.Temp = append(f.Temp, fmt.Sprintf("%d more", n))
+	}
+	if n := r.found.TooLong; n > 0 {
+		f.Temp = append(f.Temp, fmt.Sprintf("%d with paths of over 4,095 characters", n))
+	}
+	room := 1 << 20 // for all diffs together
+	for _, c := range r.found.Changes {
+		e := tool.Effect{Path: r.name(c.Path), Abs: c.Path, Kind: tool.EffectChanged, Files: 1, Note: c.Note}
+		switch c.Kind {
+		case trial.Created:
+			e.Kind = tool.EffectNew
+		case trial.Deleted:
+			e.Kind = tool.EffectDeleted
 		}
-		r.say("Not kept: %s%s", strings.Join(r.effects.NotKept, ", "), more)
-	}
-	if n := r.effects.TooLong; n > 0 {
-		r.say("Not kept: directories that are too deep (%d with paths of over 4,095 characters)", n)
-	}
-	if r.effects.None() {
-		r.say("Nothing changed.")
-		return
-	}
-	r.say("Nothing is kept yet:")
-	const limit = 50
-	for i, c := range r.effects.Changes {
-		if i == limit {
-			r.say("  … %d more", len(r.effects.Changes)-limit)
-			break
+		if c.IsDir() {
+			e.Path, e.Files = e.Path+"/", c.Files
+		} else if old, now, ok := r.texts(c); ok && old != now {
+			compared := edit.Compare(old, now)
+			stat := compared.Stat()
+			e.Counted, e.Added, e.Removed = true, stat.AddedLines, stat.RemovedLines
+			if diff := compared.Unified(e.Path, e.Path); len(diff) <= room {
+				e.Diff, room = diff, room-len(diff)
+			}
 		}
-		r.say("  %-9s %s", c.Kind, r.line(c))
+		f.Changes = append(f.Changes, e)
 	}
-	for _, s := range r.effects.Special {
-		r.say("Warning: %s: %s", r.name(s.Path), s.What)
-	}
+	return f
 }
 
-// line is a change in words.
-func (r *tried) line(c trial.Change) string {
-	text := r.name(c.Path)
-	switch {
-	case c.IsDir():
-		text += fmt.Sprintf("/ (%s)", humanize.Count(c.Files, "file"))
-	case c.Kind == trial.Created || c.Kind == trial.Changed:
-		if old, now, ok := r.texts(c); ok {
-			s := edit.Compare(old, now).Stat()
-			text += fmt.Sprintf("  +%d −%d", s.AddedLines, s.RemovedLines)
-		}
-	}
-	if c.Note != "" {
-		text += " (" + c.Note + ")"
-	}
-	return text
-}
-
-// texts is a file before and after, if it is text.
+// texts are a file before and after, if it is text.
 func (r *tried) texts(c trial.Change) (old, now string, ok bool) {
-	const largest = 1 << 20
-	if c.IsDir() || c.Old.Size > largest || c.New.Size > largest {
-		return "", "", false
-	}
-	if c.Kind != trial.Created {
-		b, err := r.t.Before(c.Path)
-		if err != nil {
-			return "", "", false
+	const largest = 256 << 10
+	read := func(f trial.File, from func(string) ([]byte, error)) (string, bool) {
+		if !f.Exists() {
+			return "", true
 		}
-		old = string(b)
-	}
-	if c.Kind != trial.Deleted {
-		b, err := r.t.After(c.Path)
-		if err != nil {
-			return "", "", false
+		if !f.Mode.IsRegular() || f.Size > largest {
+			return "", false
 		}
-		now = string(b)
+		b, err := from(c.Path)
+		return string(b), err == nil && utf8.Valid(b) && !slices.Contains(b, 0)
 	}
-	return old, now, utf8.ValidString(old+now) && !strings.ContainsRune(old+now, 0)
-}
-
-// diffs shows what changed in text files.
-func (r *tried) diffs() {
-	for _, c := range r.effects.Changes {
-		if old, now, ok := r.texts(c); ok {
-			r.say("%s", strings.TrimRight(edit.Compare(old, now).Unified("a/"+r.name(c.Path), "b/"+r.name(c.Path)),
-				"\n"))
-		}
-	}
+	old, ok = read(c.Old, r.t.Before)
+	now, ok2 := read(c.New, r.t.After)
+	return old, now, ok && ok2
 }
 
 // name is a path as the user writes it.
