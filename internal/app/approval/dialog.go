@@ -112,14 +112,11 @@ func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
 
 // take asks which changed files to keep, or which hunks to write.
 func (l Dialog) take(ctx context.Context, q *Question) ([]bool, error) {
-	item, prompt := "  %d  %s %s\n", "Keep which? (numbers, separated by commas) "
-	if l.Style == Spoken {
-		item, prompt = "%d %s %s\n", "Numbers of the files to keep: "
-	}
+	prompt := "Numbers of the files to keep: "
 	for i, part := range q.Parts {
 		if q.Tried() {
 			c := q.Effects.Changes[i]
-			fmt.Fprintf(l.Out, item, i+1, c.Kind, c.Line())
+			fmt.Fprintf(l.Out, "%d %s %s\n", i+1, c.Kind, c.Line())
 			continue
 		}
 		prompt = "Numbers of the hunks to write: "
@@ -156,22 +153,19 @@ func numbers(typed string, limit int) ([]bool, error) {
 	return out, nil
 }
 
-// maxWrong is the number of invalid answers after which a form is canceled. A screen reader's user is asked again.
-const maxWrong = 5
-
 // back goes to the field before, where nothing else does.
 const back = "<"
 
 // fill asks for every field of a form.
 func (l Dialog) fill(ctx context.Context, q *Question) (tool.Decision, error) {
 	answers := make([]map[string]any, len(q.Fields))
-	summary := l.Style == Spoken && q.Request.Declaration.Origin != ""
+	summary := q.Request.Declaration.Origin != ""
 	for i := 0; i < len(q.Fields); {
 		line, err := l.fillField(ctx, q, i, &answers[i])
 		if err != nil {
 			return tool.Decision{}, err
 		}
-		if line == back && i > 0 && l.Style == Spoken {
+		if line == back && i > 0 {
 			i--
 			continue
 		}
@@ -203,43 +197,35 @@ func (l Dialog) fill(ctx context.Context, q *Question) (tool.Decision, error) {
 // fillField asks for a field. It returns what was typed.
 func (l Dialog) fillField(ctx context.Context, q *Question, i int, answer *map[string]any) (string, error) {
 	f := q.Fields[i]
-	label, item, hint := "", "  %d. %s", f.Hint()
-	if l.Style == Spoken {
-		label, item = "field: ", "%d %s"
-		if n := len(q.Fields); n > 1 {
-			label = fmt.Sprintf("field %d of %d: ", i+1, n)
-		}
-		if f.required {
-			hint += ", required"
-		}
-		if i > 0 {
-			hint += ", " + back + " goes back"
-		}
+	label, hint := "field", f.Hint()
+	if n := len(q.Fields); n > 1 {
+		label = fmt.Sprintf("field %d of %d", i+1, n)
 	}
-	fmt.Fprintf(l.Out, "%s%s\n", label, f.Label())
+	if f.required && len(f.Default) == 0 {
+		hint += ", required"
+	}
+	if i > 0 {
+		hint += ", " + back + " goes back"
+	}
+	fmt.Fprintf(l.Out, "%s: %s\n", label, f.Label())
 	for i, c := range f.Choices() {
-		fmt.Fprintf(l.Out, item, i+1, tool.Visible(c.Title))
+		fmt.Fprintf(l.Out, "%d %s", i+1, tool.Visible(c.Title))
 		if c.Description != "" {
 			fmt.Fprintf(l.Out, " (%s)", tool.Visible(c.Description))
 		}
 		fmt.Fprintln(l.Out)
 	}
-	for n := 0; l.Style == Spoken || n < maxWrong; n++ {
+	for {
 		line, err := l.Read(ctx, hint+": ")
-		if err != nil || line == back && i > 0 && l.Style == Spoken {
+		if err != nil || line == back && i > 0 {
 			return line, err
 		}
 		*answer = map[string]any{}
 		if err = f.Answer(line, *answer); err == nil {
 			return line, nil
 		}
-		if l.Style == Spoken {
-			l.Fail(err)
-		} else {
-			fmt.Fprintf(l.Out, "%v\n", err)
-		}
+		l.Fail(err)
 	}
-	return "", fmt.Errorf("%s: too many invalid answers", f.Name())
 }
 
 // prompt is the line that the answer is typed on.

@@ -104,9 +104,6 @@ func (f Field) Label() string {
 	return cmp.Or(label, tool.Visible(f.name))
 }
 
-// Name returns the field's name, for errors.
-func (f Field) Name() string { return tool.Visible(f.name) }
-
 // Required reports whether the field must be answered.
 func (f Field) Required() bool { return f.required }
 

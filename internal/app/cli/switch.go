@@ -132,16 +132,23 @@ func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	s := next.session
+	if err := h.follow(ctx, next); err != nil {
+		return tui.Reply{}, err
+	}
+	h.front.Tell("continues the session: " + next.session.Continues())
+	return tui.Reply{Next: &tui.Next{Host: next, Earlier: earlier(next.session)}}, nil
+}
+
+// follow continues with another session, and closes this one.
+func (h *screenHost) follow(ctx context.Context, next *screenHost) error {
 	if !h.all.follow(next) {
 		next.close()
-		return tui.Reply{}, context.Canceled
+		return context.Canceled
 	}
 	h.close()
-	s.Outside.Connect()
+	next.session.Outside.Connect()
 	_, _ = next.open(ctx) // for its name; the first prompt reports what is wrong
-	h.front.Tell("continues the session: " + s.Continues())
-	return tui.Reply{Next: &tui.Next{Host: next, Earlier: earlier(s)}}, nil
+	return nil
 }
 
 // another opens another session for the same front end.
@@ -181,17 +188,11 @@ func (h *screenHost) addDir(ctx context.Context, dir string) (tui.Reply, error) 
 			return tui.Reply{Text: reply.Text, Quit: true}, nil
 		}
 	}
-	if !h.all.follow(next) {
-		next.close()
-		return tui.Reply{}, context.Canceled
-	}
 	if err := next.session.Inherit(ctx, h.session); err != nil {
 		next.note(err.Error())
 	}
-	next.session.Outside.Connect()
-	_, _ = next.open(ctx) // as of resume
 	reply.Next = &tui.Next{Host: next, Same: true}
-	return reply, nil
+	return reply, h.follow(ctx, next)
 }
 
 // earlier is what was said in a session that is resumed.

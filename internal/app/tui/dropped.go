@@ -77,7 +77,11 @@ func droppedPaths(text string) []string {
 	if text == "" || len(text) > maxDropped {
 		return nil
 	}
-	words := pathWords(text)
+	split := shellwords.Split(text, runtime.GOOS != "windows") // quotes and backslashes keep spaces
+	if split.Open != 0 {
+		return nil
+	}
+	words := split.Words
 	relative := func(w string) bool { _, ok := absolutePath(w); return !ok }
 	if slices.ContainsFunc(words, relative) && !strings.ContainsAny(text, "\n'\"\\") { // one path with spaces in it
 		words = []string{text}
@@ -106,13 +110,4 @@ func absolutePath(word string) (string, bool) {
 		}
 	}
 	return word, filepath.IsAbs(word) && !strings.Contains(word, "\x00")
-}
-
-// pathWords splits a text at spaces, as a shell does: quotes and backslashes keep spaces. It is nil if a quote is open.
-func pathWords(text string) []string {
-	l := shellwords.Split(text, runtime.GOOS != "windows")
-	if l.Open != 0 {
-		return nil
-	}
-	return l.Words
 }

@@ -40,17 +40,8 @@ type question struct {
 	field int      // of a form, that is asked for
 	given []string // the answers so far, as they were typed
 
-	take []choice // what is done with each part
+	take []bool // which parts are taken
 }
-
-// choice is what the user decided about a hunk.
-type choice uint8
-
-const (
-	undecided choice = iota
-	taken
-	skipped
-)
 
 // stage is what the user is answering.
 type stage uint8
@@ -96,7 +87,7 @@ func (q *question) enter(st stage) {
 			q.list.items = append(q.list.items, item{text: step.Rules, about: step.Covers})
 		}
 	case picking:
-		q.take, q.list.at = make([]choice, len(q.Parts)), 0
+		q.take, q.list.at = make([]bool, len(q.Parts)), 0
 		q.list.items = make([]item, len(q.Parts))
 	case filling:
 		q.askField(0)
@@ -337,19 +328,17 @@ func (s *Screen) alwaysKey(q *question, name string) {
 	switch name {
 	case "up", "down":
 		q.list.move(name)
-	case "s":
-		q.scope = approval.ForSession
-	case "p":
-		if q.ForProject() {
-			q.scope = approval.ForProject
-		}
-	case "u":
-		q.scope = approval.ForUser
 	case "esc":
 		q.enter(choosing)
 	case "enter":
 		if s.ready(q) {
 			s.allowAlways(q)
+		}
+	default:
+		for _, o := range q.scopes() {
+			if o.key == name {
+				q.scope = o.scope
+			}
 		}
 	}
 }
@@ -375,16 +364,11 @@ func (s *Screen) allowAlways(q *question) {
 // pickKey handles a key while the user goes through the hunks of a diff.
 func (s *Screen) pickKey(q *question, name string) {
 	switch name {
-	case "y":
-		q.decide(taken)
-	case "n":
-		q.decide(skipped)
+	case "y", "n":
+		q.take[q.list.at] = name == "y"
+		q.list.move("down")
 	case "space":
-		if q.take[q.list.at] == taken {
-			q.take[q.list.at] = skipped
-		} else {
-			q.take[q.list.at] = taken
-		}
+		q.take[q.list.at] = !q.take[q.list.at]
 	case "left", "up":
 		q.list.move("up")
 	case "right", "down":
@@ -398,23 +382,13 @@ func (s *Screen) pickKey(q *question, name string) {
 	}
 }
 
-// decide notes what to do with the current hunk and goes to the next.
-func (q *question) decide(c choice) {
-	q.take[q.list.at] = c
-	q.list.move("down")
-}
-
 // writeHunks approves the parts that were taken.
 func (s *Screen) writeHunks(q *question) {
-	if !slices.Contains(q.take, taken) {
+	if !slices.Contains(q.take, true) {
 		q.problem = "nothing is taken: y takes a part, Esc goes back"
 		return
 	}
-	take := make([]bool, len(q.take))
-	for i, c := range q.take {
-		take[i] = c == taken
-	}
-	s.decide(q, approval.Answer{Act: approval.Parts, Take: take})
+	s.decide(q, approval.Answer{Act: approval.Parts, Take: q.take})
 }
 
 // rerunKey handles a key while the user decides whether a tried command runs again, for real.

@@ -429,21 +429,28 @@ func (q *question) ladder(width int) []cell.Line {
 	return out
 }
 
+// scopeOption is how long a rule can apply: its key, its name, and what Enter does then.
+type scopeOption struct {
+	scope            approval.Scope
+	key, name, enter string
+}
+
+func (q *question) scopes() []scopeOption {
+	all := []scopeOption{
+		{approval.ForSession, "s", "session", "allow in this session"},
+		{approval.ForUser, "u", "user", "save for all projects"},
+	}
+	if q.ForProject() {
+		all = slices.Insert(all, 1, scopeOption{approval.ForProject, "p", "project", "save for this project"})
+	}
+	return all
+}
+
 // scopeKeys are the keys of "always". The scope that Enter would use is bold, and named beside Enter.
 func (q *question) scopeKeys() []cell.Line {
 	out := hints("↑↓", "narrower, wider")
 	enter := ""
-	for _, s := range []struct {
-		scope            approval.Scope
-		key, name, enter string
-	}{
-		{approval.ForSession, "s", "session", "allow in this session"},
-		{approval.ForProject, "p", "project", "save for this project"},
-		{approval.ForUser, "u", "user", "save for all projects"},
-	} {
-		if s.scope == approval.ForProject && !q.ForProject() {
-			continue
-		}
+	for _, s := range q.scopes() {
 		h := hint(s.key, s.name)
 		if s.scope == q.scope {
 			h[len(h)-1].Style, enter = cell.Bold, s.enter
@@ -469,17 +476,17 @@ func (q *question) picked(width int) (out, keys []cell.Line) {
 	}
 	n := 0
 	from := max(0, min(q.list.at-maxMarks/2, len(q.take)-maxMarks))
-	for i, c := range q.take {
-		mark := map[choice]string{undecided: "[ ]", taken: "[✓]", skipped: "[✗]"}[c]
-		if c == taken {
-			n++
+	for i, taken := range q.take {
+		mark := unmarked
+		if taken {
+			n, mark = n+1, marked
 		}
 		style := cell.Plain
 		if i == q.list.at {
 			style = cell.Bold
 		}
 		if i >= from && i < from+maxMarks {
-			keys = append(keys, cell.Styled(fmt.Sprintf("  %s %d", mark, i+1), style))
+			keys = append(keys, cell.Styled(fmt.Sprintf("  %s%d", mark, i+1), style))
 		}
 	}
 	written := fmt.Sprintf("%s %d of %d", verb, n, len(q.Parts))
