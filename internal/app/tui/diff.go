@@ -140,7 +140,8 @@ func (r diffRow) cut(room int) (short diffRow, before, after string) {
 	switch {
 	case r.from < r.to: // with text around it
 		from = max(0, r.from-room/3)
-		to = max(from+room-2, min(r.to, from+changedRows*room))
+		to = min(r.to, from+changedRows*room-2)
+		to = from + (to-from+room+1)/room*room - 2 // whole rows, with the marks
 	case r.mark != ' ':
 		to = changedRows * room
 	}

@@ -32,6 +32,23 @@ func TestDiffCutsAroundChange(t *testing.T) {
 }
 
 // What is added is never left out without a count.
+// A line whose change reaches into a second row has all that fits into that row. It used to lose its last character for "…".
+func TestDiffFillsRows(t *testing.T) {
+	diff := "@@ -1 +1 @@\n-    for i in range(len(items) - 1):\n+    for item in items:\n"
+	if got := diffLines(diff, 40)[0].String(); !strings.HasSuffix(got, "- 1):") {
+		t.Errorf("%q", got)
+	}
+	long := "@@ -1 +1 @@\n-a " + strings.Repeat("b", 5000) + " c\n+a " + strings.Repeat("d", 5000) + " c\n"
+	for width := 1; width < 100; width++ {
+		for _, l := range diffLines(long, width) {
+			text, _, _ := strings.Cut(l.String()[len("   1     │"):], "… ")
+			if rows := (len([]rune(text)) + max(1, width-gutter)) / max(1, width-gutter); rows > changedRows+1 {
+				t.Errorf("width %d: %d rows", width, rows)
+			}
+		}
+	}
+}
+
 func TestDiffCountsWhatIsCut(t *testing.T) {
 	text := strings.Repeat("é", 3000)
 	diff := "@@ -0,0 +1 @@\n+" + text + "\n"

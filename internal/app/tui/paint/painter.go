@@ -391,6 +391,10 @@ func (p *Painter) print(lines []cell.Line) {
 	p.wrap(true)
 	for _, l := range lines {
 		p.out = l.Append(p.out, p.Colors)
+		if l.Tinted() && l.Width() > p.columns && l.Width()%p.columns > 0 {
+			// a row that scrolled in when the line wrapped has the background of the text
+			p.out = append(p.out, "\x1b[K"...)
+		}
 		p.out = append(p.out, "\r\n"...)
 	}
 	p.at = Position{}

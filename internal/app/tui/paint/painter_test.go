@@ -220,6 +220,22 @@ func TestBytesOfAStream(t *testing.T) {
 	t.Logf("%.1f bytes per byte", float64(s.written)/float64(said))
 }
 
+// A line of a diff with a background wrapped at the bottom of the screen: the rest of its last row had the background too,
+// because terminals fill rows that scroll in with the current one.
+func TestWrappedBackground(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want bool // the rest of the last row is erased
+	}{{strings.Repeat("x", 25), true}, {strings.Repeat("x", 20), false}, {strings.Repeat("x", 40), false}, {"x", false}} {
+		var out strings.Builder
+		p := paint.New(&out, paint.Options{Size: func() (int, int) { return 20, 6 }, Colors: cell.Full | cell.Tinted})
+		p.Paint(paint.Frame{Finished: []cell.Line{{{Text: tt.text, Style: cell.Red | cell.Removed}}}, Live: lines("> ")})
+		if got := strings.Contains(out.String(), tt.text+"\x1b[m\x1b[K\r\n"); got != tt.want {
+			t.Errorf("%d cells: %q", len(tt.text), out.String())
+		}
+	}
+}
+
 func TestHiddenCursorAndTallArea(t *testing.T) {
 	s := newTerminal(10, 4)
 	s.Paint(paint.Frame{Live: lines("1", "2", "3", "4", "5", "6"), Cursor: paint.Position{Row: -1}})
