@@ -23,6 +23,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/replay"
@@ -385,7 +386,7 @@ func (d *demo) ended(o tool.Outcome) {
 
 // answer approves a call in place of a user, and shows that it did.
 func (d *demo) answer(_ context.Context, q *approval.Question) (tool.Decision, error) {
-	text := drawn(q, nil, false) + "\nAllow? yes (answered by the demo)"
+	text := drawn(q, nil, cell.Line.String) + "\nAllow? yes (answered by the demo)"
 	d.say("question  %s", strings.ReplaceAll(text, "\n", "\n          "))
 	return tool.Decision{Verdict: tool.Allow}, nil
 }

@@ -135,11 +135,9 @@ func TestPromptOfEffects(t *testing.T) {
     changed   src/a.ts  +1 −1
     new       dist/  412 files, ignored by git
     denied    network: 1 lookup of registry.example
---- src/a.ts
-+++ src/a.ts
-@@ -1 +1 @@
--a
-+b
+  src/a.ts
+   1     │-a
+       1 │+b
   Needs approval: writes /w/dist/ (mode: default)
   Warning: it opened .env
   y  keep

@@ -29,7 +29,7 @@ type screen struct {
 	size func() (columns, rows int) // of its terminal, 0 while another program has it; nil: there is no live area
 	keys *os.File                   // stdin, if it is a terminal
 	echo func(on bool)              // switches whether keys shows what is typed, once the live area is there
-	ink  ink
+	ink  bool                       // colors
 	now  func() time.Time
 	out  io.Writer // stdout, if it is a terminal: the answer streams there
 

@@ -174,14 +174,3 @@ func TestScreenPaintsOnlyWhatChanges(t *testing.T) {
 		t.Errorf("painted %q: the first of two lines takes two rows now", got)
 	}
 }
-
-func TestDiffColors(t *testing.T) {
-	diff := "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- old\n+++ new\x1b[2J\n"
-	if got, want := ink(false).diff(diff), strings.ReplaceAll(diff, "\x1b", "\\x1b"); got != want {
-		t.Errorf("without colors: %q", got)
-	}
-	want := "\x1b[2m--- a\x1b[0m\n\x1b[2m+++ a\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[0m\n same\n\x1b[31m--- old\x1b[0m\n\x1b[32m+++ new\\x1b[2J\x1b[0m\n"
-	if got := ink(true).diff(diff); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -40,7 +42,7 @@ func (t *terminal) ask(ctx context.Context, q *approval.Question) (tool.Decision
 	out, answered := t.screen.ask()
 	defer answered()
 	t.out = out
-	fmt.Fprintf(t.out, "\n%s\n", drawn(q, understood(q), t.screen.ink))
+	fmt.Fprintf(t.out, "\n%s\n", drawn(q, understood(q), t.screen.text))
 	return approval.Dialog{
 		Style: approval.Lines, Out: out, Read: t.read, Editor: t.editor,
 		Fail: func(err error) { fmt.Fprintf(out, "adze: %v\n", err) },
@@ -88,7 +90,7 @@ func understood(q *approval.Question) []string {
 
 // drawn returns the text of a permission prompt without its choices: what the call does, why it needs approval, and
 // the facts and warnings to weigh.
-func drawn(q *approval.Question, understood []string, colors ink) string {
+func drawn(q *approval.Question, understood []string, text func(cell.Line) string) string {
 	var b strings.Builder
 	r := q.Request
 	what, details, facts := r.Description, "", ""
@@ -105,9 +107,14 @@ func drawn(q *approval.Question, understood []string, colors ink) string {
 	case tool.Command:
 		facts += sandboxFact(c)
 	case tool.Effects:
-		details = effectLines(c) + colors.diff(c.Diff())
+		details = effectLines(c)
+		for _, one := range c.Changes {
+			if one.Diff != "" {
+				details += "  " + tool.Visible(one.Path) + "\n" + diffText(one.Diff, text)
+			}
+		}
 	case tool.FileDiff:
-		details = colors.diff(c.Diff)
+		details = diffText(c.Diff, text)
 	case tool.Literal:
 		details = literalText(q, c)
 	default:
@@ -124,6 +131,15 @@ func drawn(q *approval.Question, understood []string, colors ink) string {
 		fmt.Fprintf(&b, "  Understood as:\n    %s\n", strings.Join(understood, "\n    "))
 	}
 	return strings.TrimRight(b.String()+facts+warnings(q.Warnings), "\n")
+}
+
+// diffText is a diff as a conversation shows it, with whole lines.
+func diffText(diff string, text func(cell.Line) string) string {
+	var b strings.Builder
+	for _, l := range tui.DiffLines(diff, 0) {
+		b.WriteString(text(l) + "\n")
+	}
+	return b.String()
 }
 
 // effectLines is what a tried command did.

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -284,7 +285,7 @@ func TestPermissionPromptNamesAPageOnce(t *testing.T) {
 			Declaration: tool.Declaration{Name: "web_fetch", DisplayName: "WebFetch"},
 			Invocation:  tool.Invocation{Description: "fetch https://one.example/", Confirm: text},
 		}
-		if got := drawn(approval.Rules{}.Question(r, tool.Decision{Verdict: tool.Ask}), nil, false); got != want {
+		if got := drawn(approval.Rules{}.Question(r, tool.Decision{Verdict: tool.Ask}), nil, cell.Line.String); got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
 		}
 	}

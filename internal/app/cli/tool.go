@@ -188,7 +188,7 @@ func previewText(p *permission.Policy, r tool.Request, d tool.Decision) string {
 	switch c := r.Confirm.(type) {
 	case nil:
 	case tool.FileDiff:
-		text += ink(false).diff(c.Diff)
+		text += tool.Visible(c.Diff)
 	case tool.Command:
 		text += indented(tool.Visible(c.Line)) + sandboxFact(c)
 	case tool.Literal:

@@ -25,9 +25,9 @@ const (
 	changedRows = 8
 )
 
-// diffLines shows a unified diff with line numbers: old, new, and a mark before each line. Very long lines are cut
+// DiffLines shows a unified diff with line numbers: old, new, and a mark before each line. Very long lines are cut
 // around the change; with a width of 0 they aren't.
-func diffLines(diff string, width int) []cell.Line {
+func DiffLines(diff string, width int) []cell.Line {
 	rows := diffRows(diff)
 	markWords(rows)
 	out := make([]cell.Line, 0, len(rows))
@@ -37,7 +37,7 @@ func diffLines(diff string, width int) []cell.Line {
 	return out
 }
 
-// cutsDiff reports whether diffLines leaves out text that changes.
+// cutsDiff reports whether DiffLines leaves out text that changes.
 func cutsDiff(diff string, width int) bool {
 	limit := changedRows * max(1, width-gutter)
 	for l := range strings.SplitSeq(diff, "\n") {
@@ -61,6 +61,9 @@ func diffRows(diff string) []diffRow {
 			continue
 		}
 		if old == 0 && now == 0 || strings.HasPrefix(l, `\`) { // the header, or "no newline at end of file"
+			if note, ok := strings.CutPrefix(l, "# "); ok { // of a change of the mode
+				out = append(out, diffRow{mark: ' ', text: cell.Clean(note)})
+			}
 			continue
 		}
 		r := diffRow{mark: ' '}

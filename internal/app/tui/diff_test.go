@@ -12,7 +12,7 @@ func TestDiffCutsAroundChange(t *testing.T) {
 	long := strings.Repeat("var x=1;", 1000)
 	diff := "@@ -1,2 +1,2 @@\n-" + long + "old" + ";" + long + "\n+" + long + "new" + ";" + long + "\n " + long + "\n"
 	for _, width := range []int{40, 80, 160} {
-		lines := diffLines(diff, width)
+		lines := DiffLines(diff, width)
 		if len(lines) != 3 {
 			t.Fatalf("%d lines", len(lines))
 		}
@@ -26,7 +26,7 @@ func TestDiffCutsAroundChange(t *testing.T) {
 			}
 		}
 	}
-	if all := diffLines(diff, 0); len(all[1].String()) < 2*len(long) {
+	if all := DiffLines(diff, 0); len(all[1].String()) < 2*len(long) {
 		t.Error("width 0 cuts lines")
 	}
 }
@@ -35,12 +35,12 @@ func TestDiffCutsAroundChange(t *testing.T) {
 // A line whose change reaches into a second row has all that fits into that row. It used to lose its last character for "…".
 func TestDiffFillsRows(t *testing.T) {
 	diff := "@@ -1 +1 @@\n-    for i in range(len(items) - 1):\n+    for item in items:\n"
-	if got := diffLines(diff, 40)[0].String(); !strings.HasSuffix(got, "- 1):") {
+	if got := DiffLines(diff, 40)[0].String(); !strings.HasSuffix(got, "- 1):") {
 		t.Errorf("%q", got)
 	}
 	long := "@@ -1 +1 @@\n-a " + strings.Repeat("b", 5000) + " c\n+a " + strings.Repeat("d", 5000) + " c\n"
 	for width := 1; width < 100; width++ {
-		for _, l := range diffLines(long, width) {
+		for _, l := range DiffLines(long, width) {
 			text, _, _ := strings.Cut(l.String()[len("   1     │"):], "… ")
 			if rows := (len([]rune(text)) + max(1, width-gutter)) / max(1, width-gutter); rows > changedRows+1 {
 				t.Errorf("width %d: %d rows", width, rows)
@@ -49,10 +49,17 @@ func TestDiffFillsRows(t *testing.T) {
 	}
 }
 
+// What became of a file's mode has no hunk, and used to be left out of the question.
+func TestDiffOfAMode(t *testing.T) {
+	if got := DiffLines("# x.sh: mode 644 became 755\n", 80); len(got) != 1 || got[0].String() != "         │ x.sh: mode 644 became 755" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestDiffCountsWhatIsCut(t *testing.T) {
 	text := strings.Repeat("é", 3000)
 	diff := "@@ -0,0 +1 @@\n+" + text + "\n"
-	l := diffLines(diff, 80)[0].String()
+	l := DiffLines(diff, 80)[0].String()
 	shown := strings.Count(l, "é")
 	if !cutsDiff(diff, 80) || !strings.HasSuffix(l, " more characters") || shown < 3*69 || shown >= 3000 {
 		t.Errorf("%d shown: %q", shown, l[len(l)-40:])
@@ -61,7 +68,7 @@ func TestDiffCountsWhatIsCut(t *testing.T) {
 
 // Words are marked in several lines that are replaced by as many.
 func TestDiffMarksWords(t *testing.T) {
-	lines := diffLines("@@ -1,2 +1,2 @@\n-a one\n-b two\n+a 1\n+b 2\n", 80)
+	lines := DiffLines("@@ -1,2 +1,2 @@\n-a one\n-b two\n+a 1\n+b 2\n", 80)
 	var got []string
 	for _, l := range lines {
 		got = append(got, markedText(l))

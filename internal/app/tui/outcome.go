@@ -70,7 +70,7 @@ func (c *call) did(look layout) []cell.Line {
 	case c.shown && o.Error == nil:
 		return nil
 	case edited && o.Error == nil:
-		return folded(diffLines(d.Diff, look.width), editRows, look.key)
+		return folded(DiffLines(d.Diff, look.width), editRows, look.key)
 	case o.Error != nil && limit > 0:
 		limit = max(limit, failedLines)
 	}
@@ -172,7 +172,7 @@ func (q *question) skipped(n int, look layout) []cell.Line {
 		return []cell.Line{cell.Styled("    not kept: "+visible(q.Effects.Changes[n].Line()), cell.Dim).Cut(look.width)}
 	}
 	out := []cell.Line{cell.Styled(fmt.Sprintf("    not applied: hunk %d of %d", n+1, len(q.Parts)), cell.Yellow)}
-	for _, l := range folded(diffLines(q.Parts[n].Diff, look.width), editRows, look.key) {
+	for _, l := range folded(DiffLines(q.Parts[n].Diff, look.width), editRows, look.key) {
 		out = append(out, cell.Styled(l.String(), cell.Dim))
 	}
 	return out

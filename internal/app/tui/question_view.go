@@ -172,14 +172,14 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 		warn(d.AllWarnings())
 		for _, c := range d.Changes {
 			if c.Diff != "" {
-				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), diffLines(c.Diff, wide)...)
+				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), DiffLines(c.Diff, wide)...)
 			}
 			if len(c.Inside) > 0 {
 				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), insideLines(c, all)...)
 			}
 		}
 	case tool.FileDiff:
-		out = diffLines(d.Diff, wide)
+		out = DiffLines(d.Diff, wide)
 		warn(d.Warnings)
 	case tool.Command:
 		out = commandDetails(d, width)
@@ -206,7 +206,7 @@ func insideLines(c tool.Effect, all bool) []cell.Line {
 	}
 	for _, f := range c.Inside[:n] {
 		if all {
-			out = append(append(out, cell.Styled("  "+visible(f.Line()), cell.Bold)), diffLines(f.Diff, 0)...)
+			out = append(append(out, cell.Styled("  "+visible(f.Line()), cell.Bold)), DiffLines(f.Diff, 0)...)
 		} else {
 			out = append(out, cell.Text("    "+visible(f.Line())))
 		}
@@ -462,7 +462,7 @@ func (q *question) scopeKeys() []cell.Line {
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.
 func (q *question) picked(width int) (out, keys []cell.Line) {
-	lines := diffLines(q.Parts[q.list.at].Diff, width)
+	lines := DiffLines(q.Parts[q.list.at].Diff, width)
 	out = slices.Clone(lines[:min(len(lines), maxHunk)])
 	verb := "write"
 	if q.Tried() {

@@ -131,7 +131,7 @@ func (i Item) lines(width int, folded bool) []cell.Line {
 	}
 	out := []cell.Line{head.Cut(width)}
 	if i.Kind == ItemDiff {
-		return append(out, diffLines(i.Text, 0)...)
+		return append(out, DiffLines(i.Text, 0)...)
 	}
 	if i.Text == "" {
 		return out
