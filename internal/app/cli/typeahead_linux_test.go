@@ -61,11 +61,11 @@ func TestTypeAheadFillsInNothing(t *testing.T) {
 		steps []string // what is painted, and what is typed then
 		want  string
 	}{
-		"form": {tool.Request{Invocation: tool.Invocation{Form: form}}, []string{"nothing: ", "a\n", "nothing: ", "b\n"}, `{"one":"a","two":"b"}`},
+		"form": {tool.Request{Invocation: tool.Invocation{Form: form}}, []string{"nothing: ", "a\n", "goes back: ", "b\n"}, `{"one":"a","two":"b"}`},
 		"plan": {tool.Request{Invocation: tool.Invocation{Form: plan, Confirm: tool.Plan{Text: "do it"}}}, []string{"own answer: ", "n not yet\n"}, `{"choice_other":"not yet"}`},
 		"from a server": {
 			tool.Request{Declaration: tool.Declaration{Origin: "mcp:x"}, Invocation: tool.Invocation{Form: form}},
-			[]string{"Answer? [y/n] ", "y\n1\n2\n", "nothing: ", "a\n3\n", "nothing: ", "b\n"}, `{"one":"a","two":"b"}`,
+			[]string{"Answer? [y/n] ", "y\n1\n2\n", "nothing: ", "a\n3\n", "goes back: ", "b\n", "answer again. Number: ", "1\n"}, `{"one":"a","two":"b"}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
