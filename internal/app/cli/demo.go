@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/files"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -213,7 +214,7 @@ func (d *demo) show(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	h.session, h.files = s, newFileList(s)
+	h.session, h.files = s, files.New(s.Directory.Path)
 	h.commands = slash.New(s, slash.Lasts|slash.Quits|slash.Answers|slash.Chooses|slash.Copies|slash.Draws)
 	h.all.follow(h)
 	defer h.all.end()

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/files"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -67,7 +68,8 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if env.Getenv("TERM") != "dumb" {
 		can |= slash.Copies
 	}
-	h.session, h.commands, h.files, h.continues = s, slash.New(s, can), newFileList(s), s.Continues() != ""
+	h.session, h.commands, h.files = s, slash.New(s, can), files.New(s.Directory.Path)
+	h.continues = s.Continues() != ""
 	h.all.follow(h)
 	defer h.all.end()
 	if title := s.Continues(); title != "" {
@@ -126,7 +128,7 @@ type screenHost struct {
 	session  *session.Session
 	commands *slash.Commands
 	front    front
-	files    *fileList
+	files    *files.List
 	log      io.Writer // of --log; nil: none
 	all      *hosts    // the sessions before and after
 	closing  sync.Once
@@ -396,8 +398,8 @@ func (h *screenHost) Attach(path string) (label, why string) {
 // Complete lists commands, and files with resources of MCP servers.
 func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		first, rest := matchResources(h.session.Outside.Resources(), path)
-		h.files.complete(ctx, path, func(files []tui.Candidate) { show(slices.Concat(first, files, rest)) })
+		first, rest := files.Resources(h.session.Outside.Resources(), path)
+		h.files.Complete(ctx, path, func(files []tui.Candidate) { show(slices.Concat(first, files, rest)) })
 		return
 	}
 	show(completeSlash(ctx, h.commands, word))

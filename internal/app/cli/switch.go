@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/files"
 	"github.com/adze-dev/adze/internal/app/playback"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -160,7 +161,7 @@ func (h *screenHost) another(o options, record *session.Recording) (*screenHost,
 	if err != nil {
 		return nil, err
 	}
-	next.session, next.commands, next.files = s, h.commands.For(s), newFileList(s)
+	next.session, next.commands, next.files = s, h.commands.For(s), files.New(s.Directory.Path)
 	next.continues = s.Continues() != ""
 	s.Executor.Ask = s.Asking(h.front.Ask)
 	return next, nil

@@ -1,4 +1,4 @@
-package cli
+package files
 
 import (
 	"fmt"
@@ -135,7 +135,7 @@ func TestCompleteDuringTheWalk(t *testing.T) {
 		close(l.walk)
 	}()
 	var shown [][]tui.Candidate
-	l.complete(t.Context(), "", func(c []tui.Candidate) { shown = append(shown, c) })
+	l.Complete(t.Context(), "", func(c []tui.Candidate) { shown = append(shown, c) })
 	if last := shown[len(shown)-1]; len(last) != 2 || last[0].Text != "@b" {
 		t.Errorf("shown: %v", shown)
 	}
@@ -156,7 +156,7 @@ func TestCompleteRests(t *testing.T) {
 	completed(t, l, "")
 	now = now.Add(time.Hour)
 	shown := 0
-	l.complete(t.Context(), "", func([]tui.Candidate) { shown++ })
+	l.Complete(t.Context(), "", func([]tui.Candidate) { shown++ })
 	if shown != 1 {
 		t.Errorf("the same list was shown %d times", shown)
 	}

@@ -1,4 +1,5 @@
-package cli
+// Package files completes the names of files and resources in a prompt.
+package files
 
 import (
 	"cmp"
@@ -14,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/discover"
-	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/internal/engine/search"
 )
@@ -34,8 +34,8 @@ const (
 	longestWalk = 2 * time.Second
 )
 
-// fileList is the files of the workspace, for completion.
-type fileList struct {
+// List is the files of a directory, for completion.
+type List struct {
 	root  string
 	limit int
 	now   func() time.Time
@@ -46,12 +46,13 @@ type fileList struct {
 	walk  chan struct{} // closed when the list that is being made is complete; nil: none is
 }
 
-func newFileList(s *session.Session) *fileList {
-	return &fileList{root: s.Directory.Path, limit: maxFiles, now: time.Now}
+// New returns the list of the files in a directory.
+func New(root string) *List {
+	return &List{root: root, limit: maxFiles, now: time.Now}
 }
 
-// complete shows the files that match a pattern: at once those that are known, and again if a newer list has others.
-func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui.Candidate)) {
+// Complete shows the files that match a pattern: at once those that are known, and again if a newer list has others.
+func (l *List) Complete(ctx context.Context, pattern string, show func([]tui.Candidate)) {
 	list := l.known()
 	if list == nil { // alone: the walk would take the processors
 		list = l.look(ctx)
@@ -75,7 +76,7 @@ func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui
 }
 
 // look makes a list of what is found at a first look. Keys that are typed during the walk use it.
-func (l *fileList) look(ctx context.Context) *fileNames {
+func (l *List) look(ctx context.Context) *fileNames {
 	began := l.now()
 	list, whole := l.make(ctx, firstLook)
 	if !whole {
@@ -97,20 +98,20 @@ func (l *fileList) look(ctx context.Context) *fileNames {
 }
 
 // until is how long a list is used that was begun at a time.
-func (l *fileList) until(began time.Time) time.Time {
+func (l *List) until(began time.Time) time.Time {
 	now := l.now()
 	return now.Add(max(freshFor, restFor*now.Sub(began)))
 }
 
 // known is the last list; nil: none yet.
-func (l *fileList) known() *fileNames {
+func (l *List) known() *fileNames {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.list
 }
 
 // begin starts the walk that makes a newer list. It returns nil if the last one is fresh.
-func (l *fileList) begin(ctx context.Context) chan struct{} {
+func (l *List) begin(ctx context.Context) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now().Before(l.fresh) {
@@ -132,7 +133,7 @@ func (l *fileList) begin(ctx context.Context) chan struct{} {
 }
 
 // make lists the files that are found within a time, and reports whether these are all.
-func (l *fileList) make(ctx context.Context, within time.Duration) (_ *fileNames, whole bool) {
+func (l *List) make(ctx context.Context, within time.Duration) (_ *fileNames, whole bool) {
 	workers := 0
 	if within > firstLook { // in the background: keys are more important
 		workers = max(1, runtime.NumCPU()/2)
@@ -168,9 +169,9 @@ func typeable(path string) bool {
 // maxResources is how many resources are offered beside files.
 const maxResources = 5
 
-// matchResources are the resources whose server, name or URI contains what was typed. first are those that start with
+// Resources are the resources whose server, name or URI contains what was typed. first are those that start with
 // it: the user types the name of a server. Without anything typed, files are what is looked for.
-func matchResources(all []discover.Resource, typed string) (first, rest []tui.Candidate) {
+func Resources(all []discover.Resource, typed string) (first, rest []tui.Candidate) {
 	typed = strings.ToLower(typed)
 	for _, r := range all {
 		word := r.Server + ":" + r.URI

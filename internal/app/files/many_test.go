@@ -1,4 +1,4 @@
-package cli
+package files
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestCompleteFarTooManyFiles(t *testing.T) {
 	t.Parallel()
 	most := soak.Count(2000, maxFiles)
 	all := 5 * most
-	l := &fileList{root: t.TempDir(), limit: most, now: time.Now}
+	l := &List{root: t.TempDir(), limit: most, now: time.Now}
 	for i := range all {
 		dir := filepath.Join(l.root, fmt.Sprintf("dir%03d", i/1000))
 		if i%1000 == 0 {
@@ -35,7 +35,7 @@ func TestCompleteFarTooManyFiles(t *testing.T) {
 	typed := "file1"
 	for end := range len(typed) + 1 {
 		var last []tui.Candidate
-		l.complete(t.Context(), typed[:end], func(c []tui.Candidate) { last = c })
+		l.Complete(t.Context(), typed[:end], func(c []tui.Candidate) { last = c })
 		if len(last) != maxMatches+1 {
 			t.Fatalf("%q: %d completions", typed[:end], len(last))
 		}

@@ -1,4 +1,4 @@
-package cli
+package files
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 // filesIn makes a list of files in a new directory.
-func filesIn(t *testing.T, limit int, names ...string) *fileList {
+func filesIn(t *testing.T, limit int, names ...string) *List {
 	t.Helper()
 	dir := t.TempDir()
 	for _, n := range names {
@@ -25,14 +25,14 @@ func filesIn(t *testing.T, limit int, names ...string) *fileList {
 			t.Fatal(err)
 		}
 	}
-	return &fileList{root: dir, limit: limit, now: time.Now}
+	return &List{root: dir, limit: limit, now: time.Now}
 }
 
 // completed are the last completions that are shown.
-func completed(t *testing.T, l *fileList, pattern string) (texts []string, note string) {
+func completed(t *testing.T, l *List, pattern string) (texts []string, note string) {
 	t.Helper()
 	var last []tui.Candidate
-	l.complete(t.Context(), pattern, func(c []tui.Candidate) { last = c })
+	l.Complete(t.Context(), pattern, func(c []tui.Candidate) { last = c })
 	for _, c := range last {
 		if texts = append(texts, c.Text); c.Text == "" {
 			texts, note = texts[:len(texts)-1], c.About
@@ -83,7 +83,7 @@ func TestCompleteAgain(t *testing.T) {
 	}
 	now = now.Add(freshFor)
 	var shown [][]tui.Candidate
-	l.complete(t.Context(), "", func(c []tui.Candidate) { shown = append(shown, c) })
+	l.Complete(t.Context(), "", func(c []tui.Candidate) { shown = append(shown, c) })
 	if len(shown) != 2 || len(shown[0]) != 2 || len(shown[1]) != 3 {
 		t.Errorf("an old list: %v", shown)
 	}
@@ -95,7 +95,7 @@ func TestMatchResources(t *testing.T) {
 	for typed, want := range map[string]string{
 		"": " | ", "doc": "@docs:style://go | @notes:n://docs", "DOCS:s": "@docs:style://go | ", "guide": " | @docs:style://go", "zzz": " | ",
 	} {
-		first, rest := matchResources(all, typed)
+		first, rest := Resources(all, typed)
 		text := func(list []tui.Candidate) (out string) {
 			for _, c := range list {
 				out += c.Text
