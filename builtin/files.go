@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
@@ -40,7 +40,7 @@ type files struct {
 
 func newFiles(o Options) (*files, error) {
 	open := func() (*workspace.Workspace, error) {
-		writable := append(sandbox.Caches(o.Environ), o.Sandbox.Write...)
+		writable := append(places.Caches(o.Environ), o.Sandbox.Write...)
 		return workspace.OpenBeside(writable, append([]string{o.Dir}, o.AddDirs...)...)
 	}
 	if o.Imagined {

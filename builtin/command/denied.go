@@ -5,11 +5,12 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/tool"
 )
 
 // DeniedPath is a deny rule on paths.
-type DeniedPath = sandbox.DenyRule
+type DeniedPath = places.DenyRule
 
 // denials enforces the deny rules on paths in every command, where the kernel can. Elsewhere, and for rules that can't
 // be enforced for files, only the text of a command counts, which the policy has judged.
@@ -21,11 +22,11 @@ type denials struct {
 	mu      sync.Mutex
 	known   bool
 	version uint64
-	finder  *sandbox.Denials // nil: there are no rules
+	finder  *places.Denials // nil: there are no rules
 }
 
 // now returns what finds the denied paths; nil: there are no rules.
-func (d *denials) now() *sandbox.Denials {
+func (d *denials) now() *places.Denials {
 	if d.rules == nil {
 		return nil
 	}
@@ -35,7 +36,7 @@ func (d *denials) now() *sandbox.Denials {
 	if !d.known || d.version != version {
 		d.known, d.version, d.finder = true, version, nil
 		if len(rules) > 0 {
-			d.finder = sandbox.NewDenials(rules, d.roots, d.keep)
+			d.finder = places.NewDenials(rules, d.roots, d.keep)
 		}
 	}
 	return d.finder

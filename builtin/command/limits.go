@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/trial"
@@ -44,7 +45,7 @@ type ReadLimits struct {
 type limiter struct {
 	runner     *proc.Runner
 	bubblewrap bool
-	around     sandbox.Surroundings // without Env, which unapproved returns
+	around     places.Surroundings // without Env, which unapproved returns
 	unapproved func() environs
 	finder     *secretfiles.Finder
 	watch      *watch.Hub             // nil: the finder's own
@@ -73,7 +74,7 @@ func newLimiter(o Options, r *proc.Runner, unapproved func() environs) *limiter 
 	l := &limiter{
 		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: o.Values, makeCache: o.Caches,
 		nested:     map[string]bool{},
-		around:     sandbox.Surroundings{Roots: o.Workspace.Roots(), System: o.Sandbox.Limits.System},
+		around:     places.Surroundings{Roots: o.Workspace.Roots(), System: o.Sandbox.Limits.System},
 		unapproved: unapproved,
 	}
 	if own := o.Own; !slices.ContainsFunc(o.Workspace.Roots(),

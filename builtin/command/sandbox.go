@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission/environ"
@@ -71,7 +72,7 @@ type sandboxes struct {
 	denials *denials
 
 	// base is determined when the first command needs it, and then fixed.
-	base func() *sandbox.Base
+	base func() *places.Base
 }
 
 // environs are the environments of commands that run without approval.
@@ -93,7 +94,7 @@ func newSandboxes(o Options, base []string) (*sandboxes, error) {
 	}
 	b.unapproved = sync.OnceValue(func() environs { return newEnvirons(b.roots, base, o.Env, o.Values.Mask()) })
 	b.denials = &denials{
-		rules: o.Sandbox.Denied, roots: b.roots, keep: append(sandbox.TempDirs(b.env), b.variable("HOME")),
+		rules: o.Sandbox.Denied, roots: b.roots, keep: append(places.TempDirs(b.env), b.variable("HOME")),
 	}
 	b.denials.movable = append(slices.Clone(b.roots), b.variable("HOME"))
 	if o.Sandbox.Limits != nil {
@@ -108,8 +109,8 @@ func newSandboxes(o Options, base []string) (*sandboxes, error) {
 		_, ok := named(path)
 		return ok
 	}
-	b.base = sync.OnceValue(func() *sandbox.Base {
-		return sandbox.NewBase(b.roots, b.Write, b.env, b.protected)
+	b.base = sync.OnceValue(func() *places.Base {
+		return places.NewBase(b.roots, b.Write, b.env, b.protected)
 	})
 	if b.auto = b.Mode == "" || b.Mode == "auto"; b.auto {
 		return b, nil
@@ -276,7 +277,7 @@ func (b *sandboxes) notes(s *sandbox.Spec) []string {
 // above returns notes for a tried command on repositories that begin above the workspace, where it can't read files.
 func (b *sandboxes) above(line string) (notes []string) {
 	for _, root := range b.base().Roots() {
-		if top := sandbox.RepositoryAbove(root); top != "" && strings.Contains(line, "git") {
+		if top := places.RepositoryAbove(root); top != "" && strings.Contains(line, "git") {
 			notes = append(notes, "The repository begins above the workspace, at "+tool.Visible(top)+". Commands "+
 				"without approval can't read files there, so git reports those as changed or deleted. Add a path "+
 				"to see only the workspace: git status .")

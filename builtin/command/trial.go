@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/trial"
@@ -80,7 +81,7 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 		base := b.base()
 		t.layers, t.err = trial.Open(trial.Options{
 			State: t.state, Roots: base.Roots(), Git: base.Git(), Home: base.Home(),
-			Temp: sandbox.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
+			Temp: places.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
 			Protected: trial.Protects(base.Protect(), b.protected),
 			Instructs: func(path string) bool { return names.Instructs(path, t.contextNames) },
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
@@ -38,7 +39,7 @@ func trialRun(ctx context.Context, env Env, o *options, directory project.Direct
 	if ok, why := layers.Supported(); !ok {
 		return exitf(exitError, "run a trial: %s\nUse another --mode, such as workspace.", why)
 	}
-	limits := sandbox.Surroundings{Roots: roots, System: permission.SystemDirectories(), Env: c.Env}.Limits()
+	limits := places.Surroundings{Roots: roots, System: permission.SystemDirectories(), Env: c.Env}.Limits()
 	own := []string{project.Canonical(directory.Home)}
 	if _, inside := names.Within(roots[0], own); inside {
 		own = nil

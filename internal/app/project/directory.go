@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/humanize"
-	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
@@ -261,13 +261,13 @@ const trialDir = "trial"
 
 // SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their
 // names. write are paths that settings make writable.
-func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
+func (f Directory) SandboxBase(write, environ []string) (*places.Base, func(path string) bool) {
 	named := names.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.Env.Home))
 	protected := func(path string) bool {
 		_, ok := named(path)
 		return ok
 	}
-	return sandbox.NewBase([]string{f.Path}, write, environ, protected), protected
+	return places.NewBase([]string{f.Path}, write, environ, protected), protected
 }
 
 // Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
@@ -275,7 +275,7 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 	base, protected := f.SandboxBase(write, environ)
 	layers, err := trial.Open(trial.Options{
 		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.Env.Home,
-		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
+		Temp: places.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
 		Protected: trial.Protects(base.Protect(), protected),
 		Instructs: func(path string) bool { return names.Instructs(path, nil) },
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/environ"
@@ -145,7 +146,7 @@ func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 // limited returns the sandbox of auto-approved commands in the tree.
 func (tree *canaryTree) limited() *sandbox.Spec {
 	s := &sandbox.Spec{Mode: sandbox.ReadOnly}
-	s.Limits = sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemDirectories(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
+	s.Limits = places.Surroundings{Roots: []string{tree.work}, System: permission.SystemDirectories(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
 	filepath.WalkDir(tree.work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if _, secret := names.Secret(path); secret && !strings.Contains(path, "/.git/") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // boxRow is a way to run a command.
@@ -23,7 +24,7 @@ type boxRow struct {
 func boxRows() []*boxRow {
 	everyday := func(mode sandbox.Mode, without sandbox.Layers) func(string) *sandbox.Spec {
 		return func(dir string) *sandbox.Spec {
-			s := sandbox.For(mode, []string{dir}, nil, os.Environ(), nil)
+			s := places.For(mode, []string{dir}, nil, os.Environ(), nil)
 			s.Without = without
 			return s
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/trial"
 )
 
@@ -60,7 +61,7 @@ type trialBench struct {
 	root, state string
 	layers      *trial.Layers
 	runner      *proc.Runner
-	base        *sandbox.Base
+	base        *places.Base
 }
 
 func openTrials(helper proc.Helper, files int) (*trialBench, error) {
@@ -73,9 +74,9 @@ func openTrials(helper proc.Helper, files int) (*trialBench, error) {
 	}
 	b := &trialBench{root: root, state: root + ".state", runner: proc.Open(proc.Options{Helper: helper})}
 	env := os.Environ()
-	b.base = sandbox.NewBase([]string{root}, nil, env, nil)
+	b.base = places.NewBase([]string{root}, nil, env, nil)
 	b.layers, err = trial.Open(trial.Options{
-		State: b.state, Roots: []string{root}, Home: b.base.Home(), Temp: sandbox.TempDirs(env),
+		State: b.state, Roots: []string{root}, Home: b.base.Home(), Temp: places.TempDirs(env),
 		CacheDirs: b.base.CacheDirs(), Caches: b.base.Lasting(),
 	})
 	return b, err

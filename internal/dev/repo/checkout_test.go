@@ -146,7 +146,7 @@ const checkoutProbe = `package main
 import (
 	"fmt"
 
-	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/environ"
@@ -157,7 +157,7 @@ import (
 func main() {
 	roots := []string{"/nowhere"}
 	_, _ = environ.Unapproved{Roots: roots, Tried: true}.Environ([]string{"SOME=x"})
-	_ = sandbox.Caches([]string{"HOME=/nowhere"})
+	_ = places.Caches([]string{"HOME=/nowhere"})
 	_ = redact.NewMask(nil, nil)
 	_, _, _ = permission.ParseRules([]string{"Network(registries)"}, nil, nil)
 	p := permission.New(permission.World{Roots: roots, Disk: ondisk.New(roots)}, permission.Default)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // The cost of a keeper is the difference between these.
@@ -57,17 +58,17 @@ func BenchmarkTrueReadOnly(b *testing.B) {
 
 func BenchmarkTrueWorkspaceLandlock(b *testing.B) {
 	dir := b.TempDir()
-	benchBox(b, &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: sandbox.Caches(os.Environ()), Without: sandbox.Namespaces})
+	benchBox(b, &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: places.Caches(os.Environ()), Without: sandbox.Namespaces})
 }
 
 func BenchmarkTrueWorkspace(b *testing.B) {
 	dir := b.TempDir()
-	benchBox(b, sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil))
+	benchBox(b, places.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil))
 }
 
 func BenchmarkTrueWorkspaceNetwork(b *testing.B) {
 	dir := b.TempDir()
-	benchBox(b, sandbox.For(sandbox.WorkspaceNetwork, []string{dir}, nil, os.Environ(), nil))
+	benchBox(b, places.For(sandbox.WorkspaceNetwork, []string{dir}, nil, os.Environ(), nil))
 }
 
 func benchBox(b *testing.B, spec *sandbox.Spec) {

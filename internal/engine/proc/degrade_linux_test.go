@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // With missing layers, a command runs with a note, or fails with an error. It
@@ -28,7 +29,7 @@ func TestMissingLayers(t *testing.T) {
 		for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork} {
 			for _, effort := range []bool{false, true} {
 				dir := t.TempDir()
-				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Protect: sandbox.Protected([]string{dir}, nil), Without: without, BestEffort: effort}
+				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Protect: places.Protected([]string{dir}, nil), Without: without, BestEffort: effort}
 				o, err := r.Run(context.Background(), Command{Line: "touch /etc/adze-must-not-be 2>&1; echo ran", Dir: dir, Sandbox: spec, Timeout: time.Minute})
 				if err == nil && o.Ended != Exited {
 					t.Errorf("%v without %v: %+v", mode, without, o)
@@ -75,7 +76,7 @@ func TestNamespacesBreakLater(t *testing.T) {
 	r := opened(t, Options{})
 	r.keeper.breaks(namespaced, errors.New("a test says so"))
 	dir := t.TempDir()
-	spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Protect: sandbox.Protected([]string{dir}, nil)}
+	spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Protect: places.Protected([]string{dir}, nil)}
 	o := run(t, r, Command{Line: "touch a && echo b > /dev/null", Dir: dir, Sandbox: spec})
 	notes := strings.Join(o.Notes, " ")
 	if o.Exit != 0 || o.Boxed != sandbox.Workspace || !strings.Contains(notes, "a test says so") || !strings.Contains(notes, "Protected paths are not enforced") {
@@ -116,7 +117,7 @@ func TestSuspect(t *testing.T) {
 func TestBoxLeavesNothing(t *testing.T) {
 	r := opened(t, Options{})
 	dir := t.TempDir()
-	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
+	spec := places.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
 	temps := func() []string {
 		found, _ := filepath.Glob(filepath.Join(os.TempDir(), "adze-box-*"))
 		return found
@@ -146,7 +147,7 @@ func TestBoxesSideBySide(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})
 	dir := t.TempDir()
-	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
+	spec := places.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
 	p, err := r.Start(t.Context(), Command{Line: "touch up; while [ ! -e go ]; do sleep 0.01; done; mkdir .adze; echo $?", Dir: dir, Sandbox: spec})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func TestBoxesSideBySide(t *testing.T) {
 		return err == nil
 	})
 	for range 5 {
-		run(t, r, Command{Line: "true", Dir: dir, Sandbox: sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)})
+		run(t, r, Command{Line: "true", Dir: dir, Sandbox: places.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)})
 	}
 	os.WriteFile(dir+"/go", nil, 0o600)
 	if o := ended(t, p); !strings.HasSuffix(o.Output.Head, "1\n") {
@@ -208,7 +209,7 @@ func withoutUserNamespaces(t *testing.T) {
 	r := opened(t, Options{})
 	dir := t.TempDir()
 	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace} {
-		spec := sandbox.For(mode, []string{dir}, nil, os.Environ(), nil)
+		spec := places.For(mode, []string{dir}, nil, os.Environ(), nil)
 		o := run(t, r, Command{Line: "touch /usr/adze-must-not-be", Dir: dir, Sandbox: spec})
 		said := strings.Contains(strings.Join(o.Notes, " "), "Protected paths are not enforced: the limit of user namespaces is reached")
 		if o.Exit == 0 || o.Boxed != mode || said != (mode == sandbox.Workspace) {
@@ -222,7 +223,7 @@ func TestPlantedCommondir(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})
 	dir, env := project(t)
-	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, nil)
+	spec := places.For(sandbox.Workspace, []string{dir}, nil, env, nil)
 	o := run(t, r, Command{Line: "echo ../evil > .git/commondir; exit 1", Dir: dir, Env: env, Sandbox: spec})
 	r.Close()
 	if _, err := os.Lstat(dir + "/.git/commondir"); err == nil || o.Suspect == "" {
@@ -239,7 +240,7 @@ func TestStubbornTreeInBox(t *testing.T) {
 	line := `(setsid bash -c 'trap "" TERM; sleep 300; sleep 300' &); trap '' TERM; sleep 300; sleep 300`
 	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork} {
 		began := time.Now()
-		o := run(t, r, Command{Line: line, Dir: dir, Env: env, Timeout: 200 * time.Millisecond, Sandbox: sandbox.For(mode, []string{dir}, nil, env, nil)})
+		o := run(t, r, Command{Line: line, Dir: dir, Env: env, Timeout: 200 * time.Millisecond, Sandbox: places.For(mode, []string{dir}, nil, env, nil)})
 		if left := tagsLeft(t, tag); left != nil || o.Ended != TimedOut || o.Leftover != 0 {
 			t.Errorf("%v: %+v, left %q", mode, o, left)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -91,7 +92,7 @@ func TestEscapes(t *testing.T) {
 				for _, step := range e.steps {
 					c := Command{Line: step, Dir: dir, Env: env, Timeout: time.Minute}
 					if sandboxed {
-						c.Sandbox = sandbox.For(sandbox.Workspace, []string{dir}, nil, env, func(path string) bool { _, ok := names.Protected(path); return ok })
+						c.Sandbox = places.For(sandbox.Workspace, []string{dir}, nil, env, func(path string) bool { _, ok := names.Protected(path); return ok })
 						c.Sandbox.Bubblewrap = backend == "bubblewrap"
 					}
 					r := Open(Options{Helper: helper})

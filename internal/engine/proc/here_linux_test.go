@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // A user's command has the streams of this program. It is not run in parallel: the streams are exchanged.
@@ -43,7 +44,7 @@ func TestHere(t *testing.T) {
 			os.Remove(dir + "/inside")
 			var notes []string
 			o, err := withStreams(t, in, out, func() (Outcome, error) {
-				spec := &sandbox.Spec{Mode: c.mode, Roots: []string{dir}, Without: c.without, Protect: sandbox.Protected([]string{dir}, nil)}
+				spec := &sandbox.Spec{Mode: c.mode, Roots: []string{dir}, Without: c.without, Protect: places.Protected([]string{dir}, nil)}
 				return Here(context.Background(), helper, Command{Line: line, Dir: dir, Sandbox: spec}, func(n string) { notes = append(notes, n) })
 			})
 			text, _ := os.ReadFile(out)

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/kerneltest"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // kernels are the expected results for the kernels of package kerneltest.
@@ -56,7 +57,7 @@ func TestKeeperThatFailsOnce(t *testing.T) {
 	script := "if mkdir %[1]s/once 2>/dev/null; then exec %[2]s %[3]s 'no mounts' \"$@\"; fi\nexec %[2]s \"$@\""
 	r := Open(Options{Helper: shellKeeper(t, fmt.Sprintf(script, dir, self, kernelArg))})
 	defer r.Close()
-	o := run(t, r, Command{Line: "echo ran", Dir: dir, Sandbox: sandbox.For(sandbox.ReadOnly, []string{dir}, nil, os.Environ(), nil)})
+	o := run(t, r, Command{Line: "echo ran", Dir: dir, Sandbox: places.For(sandbox.ReadOnly, []string{dir}, nil, os.Environ(), nil)})
 	if lost, why := r.keeper.losses(); lost != 0 || o.Boxed != sandbox.ReadOnly || o.Output.Head != "ran\n" || len(o.Notes) > 0 {
 		t.Errorf("lost %v (%v): %+v", lost, why, o)
 	}
@@ -78,7 +79,7 @@ func withKernel(t *testing.T, name string) {
 	dir := t.TempDir()
 	for letter, mode := range map[string]sandbox.Mode{"r": sandbox.ReadOnly, "w": sandbox.Workspace} {
 		can := strings.Contains(place.runs, letter)
-		spec := func() *sandbox.Spec { return sandbox.For(mode, []string{dir}, nil, os.Environ(), nil) }
+		spec := func() *sandbox.Spec { return places.For(mode, []string{dir}, nil, os.Environ(), nil) }
 		o, err := r.Run(context.Background(), Command{Line: "echo ran", Dir: dir, Sandbox: spec(), Timeout: hangTime})
 		if can != (err == nil) || can && (o.Boxed != mode || o.Output.Head != "ran\n") {
 			t.Errorf("%s: %v %+v", mode, err, o)

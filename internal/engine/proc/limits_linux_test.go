@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // limited is a workspace with a secret, a directory outside of it with another,
@@ -42,7 +43,7 @@ func newLimited(t *testing.T) *limited {
 	if err := os.Symlink("../outside/file", filepath.Join(l.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	limits := sandbox.Surroundings{Roots: []string{l.dir}, System: []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"}, Env: os.Environ()}.Limits()
+	limits := places.Surroundings{Roots: []string{l.dir}, System: []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"}, Env: os.Environ()}.Limits()
 	covers := sandbox.Empty.Cover(filepath.Join(l.dir, ".env"), filepath.Join(l.dir, "sub/key.pem"), filepath.Join(l.dir, "gone"))
 	l.spec = &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Covers: covers}
 	if _, err := l.spec.Plan(); err != nil {

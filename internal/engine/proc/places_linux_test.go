@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -20,7 +21,7 @@ func TestHomeIsTheWorkspace(t *testing.T) {
 	r := opened(t, Options{})
 	home := t.TempDir()
 	os.MkdirAll(home+"/.cargo/bin", 0o755)
-	base := sandbox.NewBase([]string{home}, nil, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, isProtected)
+	base := places.NewBase([]string{home}, nil, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, isProtected)
 	if len(base.Notes) != 1 || !strings.Contains(base.Notes[0], "The workspace contains your home directory") {
 		t.Errorf("%q", base.Notes)
 	}
@@ -88,7 +89,7 @@ func TestGitDirectoryElsewhere(t *testing.T) {
 			if text, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v %s", err, text)
 			}
-			base := sandbox.NewBase([]string{at + "/work"}, []string{at + "/tmp"}, env, isProtected)
+			base := places.NewBase([]string{at + "/work"}, []string{at + "/tmp"}, env, isProtected)
 			do := func(line string) Outcome {
 				spec := base.Spec(sandbox.Workspace)
 				// The system's temp directory contains all of this.
@@ -120,7 +121,7 @@ func TestTreeDeletedMeanwhile(t *testing.T) {
 	}
 	os.MkdirAll(dir+"/stays/.vscode", 0o755)
 	os.WriteFile(dir+"/stays/.vscode/tasks.json", []byte("mine"), 0o644)
-	base := sandbox.NewBase([]string{dir}, nil, nil, isProtected)
+	base := places.NewBase([]string{dir}, nil, nil, isProtected)
 	stop := make(chan bool)
 	var done sync.WaitGroup
 	done.Go(func() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -177,7 +178,7 @@ func (w realWork) in(t *testing.T, r *Runner, bubblewrap bool) {
 		}
 	}
 	os.MkdirAll(own, 0o755)
-	base := sandbox.NewBase([]string{dir}, nil, env, func(path string) bool { _, ok := names.Protected(path); return ok })
+	base := places.NewBase([]string{dir}, nil, env, func(path string) bool { _, ok := names.Protected(path); return ok })
 	for i, line := range w.lines {
 		spec := base.Spec(sandbox.Workspace)
 		spec.Bubblewrap, spec.UnixSockets = bubblewrap, w.sockets

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // column is a sandbox that every attempt is made in.
@@ -333,7 +334,7 @@ func (f *field) serve(t *testing.T) {
 
 func (f *field) spec(mode sandbox.Mode) *sandbox.Spec {
 	protected := func(path string) bool { return filepath.Base(path) == ".husky" }
-	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp", "/dev/shm"}, Protect: sandbox.Protected([]string{f.in}, protected)}
+	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp", "/dev/shm"}, Protect: places.Protected([]string{f.in}, protected)}
 }
 
 // attempt makes every attempt in a box.

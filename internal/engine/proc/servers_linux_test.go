@@ -18,6 +18,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // servers are programs that listen on sockets of their own. Each line is a
@@ -123,7 +124,7 @@ func TestServers(t *testing.T) {
 			}
 			inSandboxes(t, func(t *testing.T, r *Runner, f *field, spec *sandbox.Spec) {
 				if s.home {
-					spec.Write = append(spec.Write, sandbox.Caches(os.Environ())...)
+					spec.Write = append(spec.Write, places.Caches(os.Environ())...)
 				}
 				for name, text := range s.files {
 					if err := os.WriteFile(filepath.Join(f.in, name), []byte(text), 0o644); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -79,11 +80,11 @@ func interleave(t *testing.T, r *rand.Rand) {
 	runner := Open(Options{Helper: helper})
 	defer runner.Close()
 	protected := func(path string) bool { _, ok := names.Protected(path); return ok }
-	base := sandbox.NewBase([]string{dir}, nil, env, protected)
+	base := places.NewBase([]string{dir}, nil, env, protected)
 	const rounds, steps = 6, 8
 	for range rounds {
 		if r.IntN(3) == 0 { // another session
-			base = sandbox.NewBase([]string{dir}, nil, env, protected)
+			base = places.NewBase([]string{dir}, nil, env, protected)
 		}
 		var all sync.WaitGroup
 		for range 2 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
 // project returns a directory with something of everything that is built every day.
@@ -79,7 +80,7 @@ func TestWorkInWorkspace(t *testing.T) {
 				if c.line == "" {
 					break
 				}
-				spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, protected)
+				spec := places.For(sandbox.Workspace, []string{dir}, nil, env, protected)
 				spec.Without = without
 				o := run(t, r, Command{Line: c.line, Dir: dir, Env: env, Sandbox: spec})
 				if o.Exit != 0 {
@@ -94,7 +95,7 @@ func TestWorkInWorkspace(t *testing.T) {
 			}
 			t.Run("bubblewrap", func(t *testing.T) {
 				needsBubblewrap(t)
-				spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, protected)
+				spec := places.For(sandbox.Workspace, []string{dir}, nil, env, protected)
 				spec.Bubblewrap = true
 				if o := run(t, r, Command{Line: c.again, Dir: dir, Env: env, Sandbox: spec}); o.Exit != 0 {
 					t.Errorf("exit %d: %s (%s)", o.Exit, o.Output, o.Suspect)

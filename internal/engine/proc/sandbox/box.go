@@ -147,22 +147,22 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	return append(b.spec.bubblewrapArgs(w), argv...), files, nil
 }
 
-// sharedDir is the directory of POSIX shared memory.
-const sharedDir = "/dev/shm"
+// SharedDir is the directory of POSIX shared memory.
+const SharedDir = "/dev/shm"
 
 // ownShared reports whether a command in dir has its own shared memory: it does unless the workspace or a temp
 // directory is below it.
 func (b *Box) ownShared(dir string) bool {
 	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}),
 		func(path string) bool {
-			return path != sharedDir && names.Below(path, sharedDir)
+			return path != SharedDir && names.Below(path, SharedDir)
 		})
 }
 
 // bound returns the paths that bubblewrap mounts writable for a command in dir. It has its own shared memory.
 func (b *Box) bound(dir string) []string {
 	own := b.ownShared(dir)
-	return slices.DeleteFunc(slices.Clone(b.writable()), func(path string) bool { return own && path == sharedDir })
+	return slices.DeleteFunc(slices.Clone(b.writable()), func(path string) bool { return own && path == SharedDir })
 }
 
 // Wrapped reports whether a wrapper program is started: it exits with the command, and needn't be stopped.

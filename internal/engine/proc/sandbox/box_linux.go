@@ -175,7 +175,7 @@ func (b *Box) writable() []string {
 	}
 	unwritable := b.spec.unwritable()
 	resolved = slices.DeleteFunc(resolved, func(p string) bool { return holding(p, unwritable) != "" })
-	b.write = outermost(resolved)
+	b.write = Outermost(resolved)
 	return b.write
 }
 

@@ -37,22 +37,8 @@ func (s Support) hosts() Support { return s }
 
 func (b *Box) filterFile() (*os.File, error) { return nil, nil }
 
-// identify finds nothing: paths are only pinned on Linux.
-func identify(string) (ID, bool) { return ID{}, false }
-
-// stampOf returns a directory's stamp; false if the path isn't a directory.
-func stampOf(path string) (stamp, bool) {
-	st, err := os.Lstat(path)
-	if err != nil || !st.IsDir() {
-		return stamp{}, false
-	}
-	return stamp{changed: st.ModTime()}, true
-}
-
-func idOf(os.FileInfo) ID { return ID{} }
-
-// singleFile reports whether a path is a file without further names, which isn't known here.
-func singleFile(string) bool { return false }
+// Identify finds nothing: paths are only pinned on Linux.
+func Identify(string) (ID, bool) { return ID{}, false }
 
 // Probe reports whether sandbox-exec exists on macOS. Adze has no sandbox for other systems.
 func Probe() Support {

@@ -63,7 +63,7 @@ func failure(args []string) string {
 type wrapping struct {
 	bwrap, dir    string
 	write         []string // links resolved: bwrap can't mount on a link
-	sharedToo     bool     // sharedDir is the one outside
+	sharedToo     bool     // SharedDir is the one outside
 	protect       []string
 	covers        [][2]string // a cover and the hidden file that it is mounted over
 	seccomp       string      // descriptor of a filter; empty: none
@@ -83,7 +83,7 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 		args = append(args, "--unshare-net")
 	}
 	if w.sharedToo {
-		args = append(args, "--ro-bind-try", sharedDir, sharedDir)
+		args = append(args, "--ro-bind-try", SharedDir, SharedDir)
 	}
 	for _, path := range w.write {
 		args = append(args, "--bind-try", path, path)

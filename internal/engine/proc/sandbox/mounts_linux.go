@@ -154,10 +154,10 @@ func (b *Box) ownDevices(dir string) error {
 		return err
 	}
 	var st unix.Stat_t
-	if err := unix.Lstat(sharedDir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || !b.ownShared(dir) {
+	if err := unix.Lstat(SharedDir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || !b.ownShared(dir) {
 		return nil
 	}
-	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV,
+	if err := unix.Mount("tmpfs", SharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV,
 		"mode=1777"+b.spec.Trial.shmSize()); err != nil {
 		return fmt.Errorf("hide other programs' shared memory: %w", err)
 	}
@@ -208,7 +208,7 @@ func cover(with, path string) error {
 func (b *Box) devices() []string {
 	out := append([]string{}, harmless...)
 	if b.shared {
-		out = append(out, sharedDir)
+		out = append(out, SharedDir)
 	}
 	if b.spec.Mode == ReadOnly {
 		return out
@@ -231,7 +231,7 @@ func readable() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	return append(append(paths, harmless...), "/dev/tty", sharedDir, "/dev/mqueue", "/dev/hugepages")
+	return append(append(paths, harmless...), "/dev/tty", SharedDir, "/dev/mqueue", "/dev/hugepages")
 }
 
 // Apart selects the namespaces of a process besides user, mount and IPC namespaces. It doesn't depend on the details of

@@ -3,11 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -98,34 +96,11 @@ func probeNamespaces(a Apart) (why string) {
 	return ""
 }
 
-// identify returns a path's own identity, without following links.
-func identify(path string) (ID, bool) {
+// Identify returns a path's own identity, without following links.
+func Identify(path string) (ID, bool) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil {
 		return ID{}, false
 	}
 	return ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, true
-}
-
-func idOf(st fs.FileInfo) ID {
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
-		return ID{Dev: uint64(sys.Dev), Ino: uint64(sys.Ino)}
-	}
-	return ID{}
-}
-
-// singleFile reports whether a path is a file without further names.
-func singleFile(path string) bool {
-	var st syscall.Stat_t
-	return syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Nlink == 1
-}
-
-// stampOf returns a directory's stamp; false if the path isn't a directory. It is the ctime, which unlike the mtime
-// can't be set.
-func stampOf(path string) (stamp, bool) {
-	var st syscall.Stat_t
-	if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
-		return stamp{}, false
-	}
-	return stamp{ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, time.Unix(st.Ctim.Unix())}, true
 }

@@ -1,6 +1,6 @@
 // Package sandbox restricts commands with features of the operating system.
 //
-//	spec := sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: sandbox.Caches(os.Environ())}
+//	spec := sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: places.Caches(os.Environ())}
 //	out, err := runner.Run(ctx, proc.Command{Line: "make test", Dir: dir, Sandbox: &spec})
 //
 // A sandbox consists of layers, each used where the kernel supports it. Probe reports which work and why others don't,
@@ -186,7 +186,7 @@ const maxHostSockets = 256
 // agent in a temp directory. Otherwise a command could replace them and receive data of programs outside.
 func (s *Spec) WithHostSockets() *Spec {
 	own := *s
-	write := outermost(s.writable())
+	write := Outermost(s.writable())
 	text, _ := os.ReadFile("/proc/net/unix") // a network namespace has its own
 	for line := range strings.Lines(string(text)) {
 		// Number, references, protocol, flags, type, state, inode, path.
@@ -277,15 +277,8 @@ func Unfit(output string) string {
 	return ""
 }
 
-// absoluteValue returns the value of a variable if it is an absolute path.
-func absoluteValue(env []string, name string) string {
-	for _, kv := range env {
-		if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
-			return v
-		}
-	}
-	return ""
-}
+// ID identifies a file. Its zero value is no file.
+type ID struct{ Dev, Ino uint64 }
 
 // holding returns the root that contains path, or "".
 func holding(path string, roots []string) string {
@@ -310,8 +303,8 @@ func between(root, path string) []string {
 	return out
 }
 
-// outermost removes duplicates and paths that are below another.
-func outermost(paths []string) []string {
+// Outermost removes duplicates and paths that are below another.
+func Outermost(paths []string) []string {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)
 	var out []string

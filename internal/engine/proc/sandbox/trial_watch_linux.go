@@ -106,7 +106,7 @@ func (b *Box) startTrial(dir string) error {
 	}
 	t.memory.ipc, _ = os.Open("/proc/sysvipc/shm") // of this thread's IPC namespace
 	if b.shared {
-		t.memory.shared, _ = unix.Open(sharedDir, unix.O_PATH|unix.O_CLOEXEC, 0)
+		t.memory.shared, _ = unix.Open(SharedDir, unix.O_PATH|unix.O_CLOEXEC, 0)
 	}
 	if limit := b.spec.Trial.Bytes; limit > 0 { // per file
 		n := uint64(max(limit-b.spec.Trial.Used, limit/8))

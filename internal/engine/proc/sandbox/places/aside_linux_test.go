@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"archive/tar"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
 // asideTest is a workspace whose repositories are moved aside.
@@ -25,7 +27,7 @@ func newAsideTest(t *testing.T, dir string) *asideTest {
 	a := &asideTest{t: t, root: t.TempDir(), dir: dir}
 	a.sh("mkdir -p own/.git/objects own/.git/refs bare/objects bare/refs half/objects half/refs; echo x > own/.git/HEAD; echo x > bare/HEAD; echo x > own/.git/config")
 	a.base = NewBase([]string{a.root}, nil, nil, nil)
-	a.base.Spec(Workspace)
+	a.base.Spec(sandbox.Workspace)
 	a.base.Settle()
 	return a
 }
@@ -96,12 +98,12 @@ func TestAside(t *testing.T) {
 func TestAsideSettled(t *testing.T) {
 	a := newAsideTest(t, t.TempDir())
 	a.sh(plant + "plant mine/.git")
-	a.base.Spec(Workspace)
+	a.base.Spec(sandbox.Workspace)
 	if got := a.moved(); !slices.Equal(got, []string{"mine/.git"}) {
 		t.Error(got)
 	}
 	a.sh(plant + "plant mine/.git")
-	a.base.Spec(Workspace)
+	a.base.Spec(sandbox.Workspace)
 	a.base.Settle()
 	if got := a.moved(); got != nil {
 		t.Error(got)

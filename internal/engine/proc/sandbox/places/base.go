@@ -1,4 +1,7 @@
-package sandbox
+// Package places finds out which paths the sandboxes of a session are about: what commands may write, which git
+// directories and settings are protected, which files deny rules are about, and what auto-approved commands may read.
+// The result is a [sandbox.Spec], or parts of one.
+package places
 
 import (
 	"cmp"
@@ -10,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
@@ -20,7 +24,7 @@ import (
 // changes what a later one may write.
 type Base struct {
 	roots, write []string
-	pins         map[string]ID
+	pins         map[string]sandbox.ID
 	inner        []string // in write too, because a directory above them is
 	cached       []string // build caches in write
 	tools        []string // build caches with programs
@@ -62,19 +66,16 @@ func (b *Base) Caches() []string { return slices.Concat(b.cached, b.tools) }
 // for commands.
 func (b *Base) CacheDirs() []string { return slices.Clone(b.tops) }
 
-// ID identifies a file. Its zero value is no file.
-type ID struct{ Dev, Ino uint64 }
-
 // NewBase determines what the sandboxes of a session may write: the roots, temp directories, caches, and further paths.
 // protected reports which paths are protected by their name.
 func NewBase(roots, further, env []string, protected func(path string) bool) *Base {
-	b := &Base{pins: map[string]ID{}, names: protected}
+	b := &Base{pins: map[string]sandbox.ID{}, names: protected}
 	for _, r := range roots {
 		if real, err := filepath.EvalSymlinks(r); err == nil {
 			b.roots = append(b.roots, real)
 		}
 	}
-	b.roots = outermost(b.roots)
+	b.roots = sandbox.Outermost(b.roots)
 	for _, kv := range env {
 		if home, ok := strings.CutPrefix(kv, "HOME="); ok && filepath.IsAbs(home) {
 			b.home = filepath.Clean(home)
@@ -83,7 +84,7 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 	if real, err := filepath.EvalSymlinks(b.home); err == nil {
 		b.home = real
 	}
-	if b.home != "" && holding(b.home, b.roots) != "" {
+	if b.home != "" && isIn(b.home, b.roots) {
 		b.Notes = append(b.Notes, "The workspace contains your home directory, so commands can change your files "+
 			"except startup files, keys and settings. Start Adze in a project directory to protect them.")
 	}
@@ -91,7 +92,7 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 	places := newCachePlaces(env, lexical)
 	caches := places.all()
 	b.tops = places.tops
-	wanted := append(existing(append(TempDirs(env), sharedDir)), allClean(further)...)
+	wanted := append(existing(append(TempDirs(env), sandbox.SharedDir)), allClean(further)...)
 	for _, c := range caches {
 		if !c.programs {
 			wanted = append(wanted, c.path)
@@ -108,9 +109,9 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 			b.write = append(b.write, dir)
 		}
 	}
-	b.write = outermost(b.write)
+	b.write = sandbox.Outermost(b.write)
 	for _, path := range slices.Concat(b.roots, b.write) {
-		if id, ok := identify(path); ok {
+		if id, ok := sandbox.Identify(path); ok {
 			b.pins[path] = id
 		}
 	}
@@ -123,14 +124,14 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 func (b *Base) addCaches(all []buildCache, roots []string) {
 	for _, c := range all {
 		linked := c.real != filepath.Clean(c.path) && decidedIn(c.path, "", slices.Concat(roots, b.write)) != ""
-		if linked || holding(c.real, roots) != "" {
+		if linked || isIn(c.real, roots) {
 			continue
 		}
 		_, err := os.Stat(c.real)
 		switch {
 		case err == nil && c.programs:
 			b.tools = append(b.tools, c.real)
-		case err == nil && holding(c.real, b.write) != "":
+		case err == nil && isIn(c.real, b.write):
 			b.cached = append(b.cached, c.real)
 		case err != nil && c.used && !c.programs && b.home != "" && names.Below(c.real, b.home):
 			b.missing = append(b.missing, c.real)
@@ -142,20 +143,20 @@ func (b *Base) addCaches(all []buildCache, roots []string) {
 // directory. Without them they fail. Paths in ~/.config and ~/.local of a workspace that contains the home directory
 // can only be protected if these exist. Errors are ignored.
 func (b *Base) makeMissing() {
-	if b.home != "" && holding(b.home, b.roots) != "" {
+	if b.home != "" && isIn(b.home, b.roots) {
 		for _, name := range []string{".config", ".local"} {
 			os.Mkdir(filepath.Join(b.home, name), 0o700)
 		}
 	}
 	for _, path := range b.missing {
-		if os.MkdirAll(path, 0o700) != nil || settled(path) != path || holding(path, b.write) != "" {
+		if os.MkdirAll(path, 0o700) != nil || settled(path) != path || isIn(path, b.write) {
 			continue
 		}
 		b.made = append(b.made, path)
 	}
-	b.made = outermost(b.made)
+	b.made = sandbox.Outermost(b.made)
 	for _, path := range b.made {
-		if id, ok := identify(path); ok {
+		if id, ok := sandbox.Identify(path); ok {
 			b.pins[path] = id
 		}
 	}
@@ -164,11 +165,11 @@ func (b *Base) makeMissing() {
 // accept makes a path writable, unless it already is or commands could have chosen its target: a path in the workspace,
 // or through a link in a writable directory.
 func (b *Base) accept(path string, roots []string) {
-	if !filepath.IsAbs(path) || holding(path, roots) != "" {
+	if !filepath.IsAbs(path) || isIn(path, roots) {
 		return
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || holding(real, roots) != "" {
+	if err != nil || isIn(real, roots) {
 		return
 	}
 	if by := decidedIn(path, real, slices.Concat(roots, b.write)); by != "" {
@@ -176,7 +177,7 @@ func (b *Base) accept(path string, roots []string) {
 			"change links.", path, real, by))
 		return
 	}
-	if holding(real, b.write) != "" {
+	if isIn(real, b.write) {
 		b.inner = append(b.inner, real)
 		return
 	}
@@ -191,8 +192,9 @@ func decidedIn(path, real string, writable []string) string {
 		return path
 	}
 	for _, dir := range passed {
-		if by := holding(dir, writable); by != "" && !names.Below(real, by) {
-			return by
+		if i := slices.IndexFunc(writable, func(w string) bool { return names.Below(dir, w) }); i >= 0 &&
+			!names.Below(real, writable[i]) {
+			return writable[i]
 		}
 	}
 	return ""
@@ -207,9 +209,9 @@ func allClean(paths []string) []string {
 }
 
 // Spec returns the sandbox of a mode. For ReadOnly it has no limits on reads.
-func (b *Base) Spec(mode Mode) *Spec {
-	s := &Spec{Mode: mode}
-	if mode == ReadOnly || !s.Boxed() {
+func (b *Base) Spec(mode sandbox.Mode) *sandbox.Spec {
+	s := &sandbox.Spec{Mode: mode}
+	if mode == sandbox.ReadOnly || !s.Boxed() {
 		return s
 	}
 	b.once.Do(b.makeMissing)
@@ -236,7 +238,7 @@ func (b *Base) Protect() []string {
 }
 
 // For returns the Spec for a single command; see Base.
-func For(mode Mode, roots, further, env []string, protected func(path string) bool) *Spec {
+func For(mode sandbox.Mode, roots, further, env []string, protected func(path string) bool) *sandbox.Spec {
 	return NewBase(roots, further, env, protected).Spec(mode)
 }
 
@@ -312,7 +314,7 @@ func (b *Base) protected() []string {
 			out = append(out, gitObeys(path, root)...)
 		}
 	}
-	if b.home != "" && holding(b.home, b.roots) != "" {
+	if b.home != "" && isIn(b.home, b.roots) {
 		for _, name := range startup {
 			out = append(out, filepath.Join(b.home, name))
 		}
@@ -330,7 +332,7 @@ func (b *Base) protected() []string {
 			out = append(out, gitObeys(path, filepath.Dir(path))...)
 		default:
 			out = append(out, path)
-			if dir := gitFile(path); dir != "" && holding(dir, slices.Concat(b.roots, b.write)) != "" {
+			if dir := gitFile(path); dir != "" && isIn(dir, slices.Concat(b.roots, b.write)) {
 				out = append(out, gitObeys(dir, filepath.Dir(path))...)
 			}
 		}
@@ -421,4 +423,10 @@ func gitNames(config, worktree string) []string {
 		}
 	}
 	return out
+}
+
+// isIn reports whether a path is one of dirs or below one.
+func isIn(path string, dirs []string) bool {
+	_, ok := names.Within(path, dirs)
+	return ok
 }

@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 
 	"golang.org/x/sys/unix"
 
@@ -34,7 +36,7 @@ const maxLinked = 20_000
 
 // hardLinks returns the other names of files in the workspace.
 func (d *Denials) hardLinks(paths []string, links *linkCache) []string {
-	wanted, key, left := map[ID]bool{}, "", maxLinked
+	wanted, key, left := map[sandbox.ID]bool{}, "", maxLinked
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 			if left--; left < 0 {
@@ -42,7 +44,7 @@ func (d *Denials) hardLinks(paths []string, links *linkCache) []string {
 			}
 			var st unix.Stat_t
 			if err == nil && e.Type().IsRegular() && unix.Lstat(file, &st) == nil && st.Nlink > 1 {
-				wanted[ID{Dev: st.Dev, Ino: st.Ino}] = true
+				wanted[sandbox.ID{Dev: st.Dev, Ino: st.Ino}] = true
 				key += fmt.Sprintln(st.Dev, st.Ino, st.Nlink, st.Ctim)
 			}
 			return nil
@@ -61,7 +63,7 @@ func (d *Denials) hardLinks(paths []string, links *linkCache) []string {
 			if err != nil || !e.Type().IsRegular() {
 				return nil
 			}
-			if id, ok := identify(path); ok && wanted[id] && holding(path, paths) == "" {
+			if id, ok := sandbox.Identify(path); ok && wanted[id] && !isIn(path, paths) {
 				links.found = append(links.found, path)
 			}
 			return nil
@@ -117,7 +119,7 @@ func mountAliases(paths []string, mounts []mountOf) []string {
 			continue
 		}
 		inner := filepath.Join(mounts[on].root, strings.TrimPrefix(path, mounts[on].at))
-		own, _ := identify(path)
+		own, _ := sandbox.Identify(path)
 		for i, m := range mounts {
 			if i == on || m.device != mounts[on].device {
 				continue
@@ -128,7 +130,7 @@ func mountAliases(paths []string, mounts []mountOf) []string {
 					continue
 				}
 				alias = filepath.Join(m.at, strings.TrimPrefix(inner, m.root))
-				if id, ok := identify(alias); !ok || id != own {
+				if id, ok := sandbox.Identify(alias); !ok || id != own {
 					continue
 				}
 			}

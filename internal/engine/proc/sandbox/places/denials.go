@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -41,18 +42,18 @@ func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 			d.keep = append(d.keep, real)
 		}
 	}
-	inside := map[Kind]*search{}
+	inside := map[sandbox.Kind]*search{}
 	for _, r := range rules {
 		if r.Matches(r.From) {
 			continue
 		}
-		for as, denied := range []bool{Unwritable: r.Edit, Unreadable: r.Read} {
+		for as, denied := range []bool{sandbox.Unwritable: r.Edit, sandbox.Unreadable: r.Read} {
 			if !denied {
 				continue
 			}
-			as := Kind(as)
+			as := sandbox.Kind(as)
 			s := &search{as: as, limit: maxOutside}
-			if holding(r.From, roots) != "" {
+			if isIn(r.From, roots) {
 				if inside[as] == nil {
 					inside[as] = &search{as: as, limit: maxDirs}
 					d.searches = append(d.searches, inside[as])
@@ -69,7 +70,7 @@ func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 
 // search finds the paths that rules with wildcards apply to.
 type search struct {
-	as    Kind
+	as    sandbox.Kind
 	limit int // directories
 	rules []DenyRule
 	real  map[string]string // by DenyRule.From
@@ -85,7 +86,7 @@ const (
 
 // Find finds the paths that the rules apply to now: covers that are unwritable or unreadable. text are sentences about
 // rules that can't be enforced for files, so that only the text of commands counts.
-func (d *Denials) Find() (covers []Cover, text []string) {
+func (d *Denials) Find() (covers []sandbox.Cover, text []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var paths [2][]string // by kind
@@ -105,7 +106,7 @@ func (d *Denials) Find() (covers []Cover, text []string) {
 		paths[s.as] = append(paths[s.as], found...)
 	}
 	for as := range paths {
-		covers = append(covers, Kind(as).Cover(d.withAliases(paths[as], &d.links[as])...)...)
+		covers = append(covers, sandbox.Kind(as).Cover(d.withAliases(paths[as], &d.links[as])...)...)
 	}
 	return covers, text
 }
@@ -123,16 +124,16 @@ func (d *Denials) literal(paths *[2][]string, r DenyRule) (text []string) {
 		return []string{r.Text + onlyInText + "no command works without " + above + "."}
 	}
 	if r.Read && !missing {
-		paths[Unreadable] = append(paths[Unreadable], real)
+		paths[sandbox.Unreadable] = append(paths[sandbox.Unreadable], real)
 	}
 	if r.Edit && missing { // only in existing directories: a placeholder above would block too much
 		dir, err := filepath.EvalSymlinks(filepath.Dir(r.From))
-		if real = filepath.Join(dir, filepath.Base(r.From)); err != nil || holding(dir, d.roots) == "" {
+		if real = filepath.Join(dir, filepath.Base(r.From)); err != nil || !isIn(dir, d.roots) {
 			return nil
 		}
 	}
 	if r.Edit {
-		paths[Unwritable] = append(paths[Unwritable], real)
+		paths[sandbox.Unwritable] = append(paths[sandbox.Unwritable], real)
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (s *search) found() (paths []string, why string) {
 	}
 	if s.tree == nil || !maps.Equal(real, s.real) {
 		s.real = real
-		s.tree = newTree(outermost(slices.Collect(maps.Values(real))), func(path string) bool {
+		s.tree = newTree(sandbox.Outermost(slices.Collect(maps.Values(real))), func(path string) bool {
 			return slices.ContainsFunc(s.rules, func(r DenyRule) bool {
 				from, ok := real[r.From]
 				return ok && names.Below(path, from) && r.Matches(filepath.Join(r.From, path[len(from):]))
@@ -175,13 +176,13 @@ func (s *search) found() (paths []string, why string) {
 }
 
 // Appeared returns the paths that Edit rules apply to and that have no cover.
-func (d *Denials) Appeared(covers []Cover) []string {
+func (d *Denials) Appeared(covers []sandbox.Cover) []string {
 	now, _ := d.Find()
-	before := Covered(covers, Unwritable)
+	before := sandbox.Covered(covers, sandbox.Unwritable)
 	var out []string
-	for _, path := range Covered(now, Unwritable) {
+	for _, path := range sandbox.Covered(now, sandbox.Unwritable) {
 		st, err := os.Lstat(path)
-		if err == nil && st.Mode()&os.ModeSocket == 0 && holding(path, before) == "" {
+		if err == nil && st.Mode()&os.ModeSocket == 0 && !isIn(path, before) {
 			out = append(out, path)
 		}
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -50,7 +51,7 @@ type walked struct {
 
 // stamp shows whether a directory has changed.
 type stamp struct {
-	id      ID
+	id      sandbox.ID
 	changed time.Time
 }
 
@@ -163,7 +164,7 @@ func (w *walked) restore() {
 }
 
 // unlock gives this user all permissions for a directory, and returns a function that restores them.
-func unlock(path string, id ID) (restore func()) {
+func unlock(path string, id sandbox.ID) (restore func()) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return func() {}

@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"os"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,10 +74,10 @@ func TestDenials(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			got, text := NewDenials([]DenyRule{denyRule(c.read, c.rule)}, []string{ws}, []string{"/usr"}).Find()
-			short := func(as Kind) string {
-				return strings.ReplaceAll(strings.Join(Covered(got, as), " "), filepath.Dir(ws)+"/", "")
+			short := func(as sandbox.Kind) string {
+				return strings.ReplaceAll(strings.Join(sandbox.Covered(got, as), " "), filepath.Dir(ws)+"/", "")
 			}
-			if d := cmp.Diff([]string{c.hide, c.protect}, []string{short(Unreadable), short(Unwritable)}); d != "" {
+			if d := cmp.Diff([]string{c.hide, c.protect}, []string{short(sandbox.Unreadable), short(sandbox.Unwritable)}); d != "" {
 				t.Error(d)
 			}
 			if text := strings.Join(text, " "); c.text == "" && text != "" || !strings.Contains(text, c.text) {
@@ -121,7 +123,7 @@ func TestDenialsTooMany(t *testing.T) {
 // A bind mount shows the same files elsewhere.
 func TestMountAliases(t *testing.T) {
 	ws, _ := deniedTree(t, "private/n", "private/deep/m", "x")
-	id := func(path string) bool { _, ok := identify(path); return ok }
+	id := func(path string) bool { _, ok := sandbox.Identify(path); return ok }
 	other := filepath.Join(filepath.Dir(ws), "other")
 	if err := os.Symlink(ws, other); err != nil || !id(other) { // stands for the bind mount, which needs root
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"io/fs"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -124,7 +125,7 @@ func TestFreshHome(t *testing.T) {
 	before := entries(t, home)
 	b := NewBase([]string{t.TempDir()}, nil, []string{"HOME=" + home, "PATH=" + home + "/bin"}, nil)
 	b.Protect()
-	if b.Spec(ReadOnly); !slices.Equal(entries(t, home), before) {
+	if b.Spec(sandbox.ReadOnly); !slices.Equal(entries(t, home), before) {
 		t.Fatalf("made without need: %q", entries(t, home))
 	}
 	for _, name := range []string{".npm/_cacache", ".npm/_logs", ".cache/node-gyp"} {
@@ -132,10 +133,10 @@ func TestFreshHome(t *testing.T) {
 			t.Errorf("a trial has no %s: %q", name, b.Lasting())
 		}
 	}
-	spec := b.Spec(Workspace)
+	spec := b.Spec(sandbox.Workspace)
 	for _, name := range []string{".npm/_cacache", ".npm/_logs", ".cache/node-gyp"} {
 		path := filepath.Join(home, name)
-		if _, err := os.Stat(path); err != nil || holding(path, spec.Write) == "" {
+		if _, err := os.Stat(path); err != nil || !isIn(path, spec.Write) {
 			t.Errorf("%s: %v, writable are %q", name, err, spec.Write)
 		}
 	}
@@ -154,7 +155,7 @@ func TestHomeIsWorkspace(t *testing.T) {
 	if protected := b.Protect(); !slices.Contains(protected, filepath.Join(home, ".config/autostart")) || len(entries(t, home)) != 2 {
 		t.Errorf("%q %q", protected, entries(t, home))
 	}
-	if spec := b.Spec(Workspace); !isDir(filepath.Join(home, ".config")) || slices.Contains(spec.Protect, filepath.Join(home, ".cargo/bin")) {
+	if spec := b.Spec(sandbox.Workspace); !isDir(filepath.Join(home, ".config")) || slices.Contains(spec.Protect, filepath.Join(home, ".cargo/bin")) {
 		t.Errorf("%q", spec.Protect)
 	}
 }

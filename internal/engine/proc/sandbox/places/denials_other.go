@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sandbox
+package places
 
 // linkCache is empty: deny rules are only enforced on Linux.
 type linkCache struct{}

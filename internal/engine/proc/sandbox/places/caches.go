@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	_ "embed"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
@@ -132,13 +133,13 @@ func isDir(path string) bool {
 // Caches returns directories outside the workspace that builds write and that can be deleted at any time: temp
 // directories, and the caches of compilers and package managers. Missing ones are omitted.
 func Caches(env []string) []string {
-	all := existing(append(TempDirs(env), sharedDir))
+	all := existing(append(TempDirs(env), sandbox.SharedDir))
 	for _, c := range newCachePlaces(env, nil).all() {
 		if !c.programs && isDir(c.real) {
 			all = append(all, c.real)
 		}
 	}
-	return outermost(all)
+	return sandbox.Outermost(all)
 }
 
 // existing returns the paths that exist.
@@ -164,10 +165,20 @@ func TempDirs(env []string) []string {
 	usual := []string{"/tmp", "/var/tmp"}
 	home := settled(absoluteValue(env, "HOME"))
 	out := slices.DeleteFunc([]string{os.TempDir(), absoluteValue(env, "TMPDIR")}, func(dir string) bool {
-		if dir = settled(dir); home == "" || home == "/" || holding(dir, append(usual, sharedDir)) != "" {
+		if dir = settled(dir); home == "" || home == "/" || isIn(dir, append(usual, sandbox.SharedDir)) {
 			return false
 		}
 		return slices.ContainsFunc(homeDirs(home), func(d string) bool { return names.Below(settled(d), dir) })
 	})
 	return append(out, usual...)
+}
+
+// absoluteValue returns the value of a variable if it is an absolute path.
+func absoluteValue(env []string, name string) string {
+	for _, kv := range env {
+		if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
+			return v
+		}
+	}
+	return ""
 }

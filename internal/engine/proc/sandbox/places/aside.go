@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"archive/tar"

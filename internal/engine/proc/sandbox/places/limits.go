@@ -1,4 +1,4 @@
-package sandbox
+package places
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -20,8 +21,8 @@ type Surroundings struct {
 // Limits returns what auto-approved commands may read and execute: the workspace, system directories, the programs in
 // PATH with their toolchains, and the configuration that git and compilers read. Nothing in the workspace may be
 // executed. The caller sets Hide and Write.
-func (s Surroundings) Limits() *Limits {
-	l := &Limits{}
+func (s Surroundings) Limits() *sandbox.Limits {
+	l := &sandbox.Limits{}
 	l.Read = append(l.Read, s.Roots...)
 	// harmless devices can be written too
 	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
@@ -49,7 +50,7 @@ func (s Surroundings) Limits() *Limits {
 	}
 	l.Execute = resolvedPaths(l.Execute)
 	// Each rule takes time in every command.
-	l.Read = slices.DeleteFunc(resolvedPaths(l.Read), func(path string) bool { return holding(path, l.Execute) != "" })
+	l.Read = slices.DeleteFunc(resolvedPaths(l.Read), func(path string) bool { return isIn(path, l.Execute) })
 	return l
 }
 
@@ -75,7 +76,7 @@ func (s Surroundings) executable(dir, home string, have []string) bool {
 			return false
 		}
 	}
-	return holding(dir, have) == ""
+	return !isIn(dir, have)
 }
 
 // around returns a directory or, if it contains one of the paths to avoid, the other entries in it: /usr without
@@ -118,7 +119,7 @@ func (s Surroundings) programs(home string) []string {
 		}
 		out = append(out, real)
 		out = append(out, toolchain(real, home)...)
-		if holding(real, s.System) == "" {
+		if !isIn(real, s.System) {
 			out = append(out, linked(real)...)
 		}
 		for _, name := range []string{"go", "node", "python3"} {
@@ -291,7 +292,7 @@ func resolvedPaths(paths []string) []string {
 			out = append(out, real)
 		}
 	}
-	return outermost(out)
+	return sandbox.Outermost(out)
 }
 
 // value returns the value of a variable.
