@@ -7,9 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 )
 
 // Only files that the user can read need to be hidden. A child process without root tries it.
@@ -52,5 +56,35 @@ func TestMayRead(t *testing.T) {
 	cmd.Env = append(os.Environ(), variable+"="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The directories of PATH are looked at when the first command runs: that took 2 ms of the start of every session.
+func TestPathIsLookedAtByTheFirstCommand(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, bin := filepath.Join(dir, "w"), filepath.Join(dir, "bin")
+	if err := errors.Join(os.Mkdir(root, 0o755), os.Mkdir(bin, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := workspace.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{
+		Workspace: ws, Values: secretvalues.New(secretvalues.Options{}), Environ: []string{"PATH=" + bin + ":/bin"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	evil := filepath.Join(root, "evil")
+	if err := errors.Join(os.WriteFile(evil, nil, 0o755), os.Symlink(evil, filepath.Join(bin, "ls"))); err != nil {
+		t.Fatal(err)
+	}
+	if env := s.sandboxes.unapproved().short; !slices.Contains(env, "PATH=/bin") {
+		t.Errorf("a directory with a link into the workspace is in PATH: %q", env)
 	}
 }
