@@ -2,9 +2,9 @@ package builtin
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -63,7 +63,7 @@ func (o *offer) hint(name, format string, args ...any) string {
 }
 
 // aside matches a part of a description that mentions another tool: {{glob: Use glob to find files by name.}}
-var aside = regexp.MustCompile(`\{\{(\w+):([^{}]*)\}\}`)
+var aside = lazy.Regexp(`\{\{(\w+):([^{}]*)\}\}`)
 
 // worded is a tool whose texts mention only offered tools.
 type worded struct {
@@ -88,8 +88,8 @@ func (o *offer) worded(t tool.Tool) tool.Tool {
 }
 
 func (o *offer) asides(text string) string {
-	return aside.ReplaceAllStringFunc(text, func(s string) string {
-		m := aside.FindStringSubmatch(s)
+	return aside().ReplaceAllStringFunc(text, func(s string) string {
+		m := aside().FindStringSubmatch(s)
 		if !o.has(m[1]) {
 			return ""
 		}

@@ -143,7 +143,7 @@ func TestTextsNameToolsThroughHints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text = aside.ReplaceAllString(text, "")
+			text = aside().ReplaceAllString(text, "")
 			for _, name := range names {
 				pair := name == ExitPlanMode && file == "enter_plan_mode.go" // which is not offered without it
 				if text != name && !pair && file != name+".go" && mentions(name).MatchString(text) {

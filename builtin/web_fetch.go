@@ -10,12 +10,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/document"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/internal/engine/web"
 	"github.com/adze-dev/adze/internal/engine/web/markdown"
 	"github.com/adze-dev/adze/tool"
@@ -49,14 +49,14 @@ type webFetchArgs struct {
 }
 
 // inText finds URLs in a prompt.
-var inText = regexp.MustCompile(`https?://[^\s<>"'()\[\]{}]+`)
+var inText = lazy.Regexp(`https?://[^\s<>"'()\[\]{}]+`)
 
 // address returns the URL to fetch. If none is given, it is the only URL in the prompt, as in Gemini's web_fetch.
 func (a webFetchArgs) address() string {
 	if a.URL != "" {
 		return a.URL
 	}
-	if found := inText.FindAllString(a.Prompt, 2); len(found) == 1 {
+	if found := inText().FindAllString(a.Prompt, 2); len(found) == 1 {
 		return strings.TrimRight(found[0], ".,;:!?`")
 	}
 	return ""

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // httpClient returns a client for a server: with the configured headers, only for its own host, and with bounded
@@ -149,13 +149,13 @@ func (e *webError) Error() string { return e.text }
 
 func (e *webError) Unwrap() error { return e.cause }
 
-var contentType = regexp.MustCompile(`unsupported content type "([^"]*)"`)
+var contentType = lazy.Regexp(`unsupported content type "([^"]*)"`)
 
 func (l *link) webError(client *http.Client, err error) error {
 	at, text := l.conf.Target(), err.Error()
 	plain := func(format string, args ...any) error { return &webError{fmt.Sprintf(format, args...), err} }
 	kind, status := "", 0
-	if m := contentType.FindStringSubmatch(text); m != nil {
+	if m := contentType().FindStringSubmatch(text); m != nil {
 		kind = cmp.Or(m[1], "none")
 	}
 	if got := client.Transport.(*dressed).last.Load(); got != nil && errors.Is(err, mcp.ErrConnectionClosed) &&

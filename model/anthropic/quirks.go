@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 )
@@ -99,13 +99,13 @@ func (m *Model) drop(messages []model.Message) bool {
 	return found
 }
 
-var number = regexp.MustCompile(`\d+`)
+var number = lazy.Regexp(`\d+`)
 
 // lowerLimit finds the limit in an error such as "max_tokens: 32000 > 8192, which is the maximum allowed …": the
 // highest number below the one that was sent. 0: none.
 func lowerLimit(text string, sent int) int {
 	limit := 0
-	for _, digits := range number.FindAllString(text, -1) {
+	for _, digits := range number().FindAllString(text, -1) {
 		if n, err := strconv.Atoi(digits); err == nil && n < sent && n >= minMaxTokens {
 			limit = max(limit, n)
 		}

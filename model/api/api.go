@@ -23,11 +23,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -84,7 +84,7 @@ type Client struct {
 }
 
 // versionPath matches base URLs that have a version path, also before a path such as /openai.
-var versionPath = regexp.MustCompile(`/v\d+[a-z0-9.]*(/|$)`)
+var versionPath = lazy.Regexp(`/v\d+[a-z0-9.]*(/|$)`)
 
 // New checks the options. It sends nothing.
 func New(o Options, a API) (*Client, error) {
@@ -121,7 +121,7 @@ func New(o Options, a API) (*Client, error) {
 // prefixes returns the version paths to try, in order.
 func prefixes(path string, a API) []string {
 	switch {
-	case a.Version == "" || versionPath.MatchString(path):
+	case a.Version == "" || versionPath().MatchString(path):
 		return []string{""}
 	case a.TryPlain:
 		return []string{"", a.Version}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -64,11 +64,11 @@ func readError(body []byte) errorObject {
 	return whole.errorObject
 }
 
-var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var titleTag = lazy.Regexp(`(?is)<title[^>]*>(.*?)</title>`)
 
 // pageTitle returns the title of a web page, quoted for a text.
 func pageTitle(page []byte) string {
-	if found := titleTag.FindSubmatch(page); found != nil && len(bytes.TrimSpace(found[1])) > 0 {
+	if found := titleTag().FindSubmatch(page); found != nil && len(bytes.TrimSpace(found[1])) > 0 {
 		return ` ("` + Excerpt(found[1]) + `")`
 	}
 	return ""

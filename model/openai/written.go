@@ -3,9 +3,9 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/tool"
@@ -181,7 +181,7 @@ func readOne(s string) (c model.Call, rest string, ok bool) {
 	if s[0] == '{' {
 		return readJSONCall(s)
 	}
-	head := callHead.FindStringSubmatch(s)
+	head := callHead().FindStringSubmatch(s)
 	if head == nil {
 		return c, "", false
 	}
@@ -205,12 +205,12 @@ func readOne(s string) (c model.Call, rest string, ok bool) {
 		if rest, ok := strings.CutPrefix(s, end); ok {
 			return stringCall(head[1]+head[2], args), rest, true
 		}
-		key := parameterHead.FindStringSubmatch(s)
+		key := parameterHead().FindStringSubmatch(s)
 		if key == nil {
 			return c, "", false
 		}
 		s = s[len(key[0]):]
-		n := parameterEnd.FindStringIndex(s)
+		n := parameterEnd().FindStringIndex(s)
 		if n == nil {
 			return c, "", false
 		}
@@ -220,24 +220,24 @@ func readOne(s string) (c model.Call, rest string, ok bool) {
 }
 
 var (
-	callHead      = regexp.MustCompile(`^<function=([^<>\s]+)>|^<invoke name="([^"]+)">`)
-	parameterHead = regexp.MustCompile(`^<parameter=([^<>]+)>|^<parameter name="([^"]+)"[^>]*>`)
+	callHead      = lazy.Regexp(`^<function=([^<>\s]+)>|^<invoke name="([^"]+)">`)
+	parameterHead = lazy.Regexp(`^<parameter=([^<>]+)>|^<parameter name="([^"]+)"[^>]*>`)
 	// A value may contain the end tag itself: the right one is followed by another tag of the call.
-	parameterEnd = regexp.MustCompile(`</parameter>\s*(<parameter|</function>|</invoke>)`)
-	namedHead    = regexp.MustCompile(`^\s*([A-Za-z0-9_.-]+)\s*`)
-	namedPair    = regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
+	parameterEnd = lazy.Regexp(`</parameter>\s*(<parameter|</function>|</invoke>)`)
+	namedHead    = lazy.Regexp(`^\s*([A-Za-z0-9_.-]+)\s*`)
+	namedPair    = lazy.Regexp(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
 )
 
 // readNamed reads GLM's form: the name, then keys and values in tags. It follows <tool_call> directly.
 func readNamed(before, s string) (c model.Call, rest string, ok bool) {
-	head := namedHead.FindStringSubmatch(s)
+	head := namedHead().FindStringSubmatch(s)
 	if !strings.HasPrefix(before, "<tool_call>") || head == nil {
 		return c, "", false
 	}
 	s = s[len(head[0]):]
 	args := map[string]string{}
 	for {
-		pair := namedPair.FindStringSubmatch(s)
+		pair := namedPair().FindStringSubmatch(s)
 		if pair == nil {
 			break
 		}

@@ -262,7 +262,8 @@ func classes(s cell.Style) string {
 	return strings.Join(out, " ")
 }
 
-var markup = strings.NewReplacer(`"`, "&#34;", "'", "&#39;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
+var markup = strings.NewReplacer(`"`, "&#34;", "'", "&#39;", "&", "&amp;", "<", "&lt;", ">", "&gt;",
+	"\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
 
 // escape escapes text for XML. Characters that are invalid in XML are replaced. The program doesn't have encoding/xml,
 // which makes tables at every start.

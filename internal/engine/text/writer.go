@@ -3,11 +3,11 @@ package text
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // writer builds a new body from the old one.
@@ -290,11 +290,11 @@ func (w *writer) finish(body []byte, want string) (*Document, error) {
 }
 
 // endRuns matches a line ending, with every \r before it.
-var endRuns = regexp.MustCompile("\r+\n")
+var endRuns = lazy.Regexp("\r+\n")
 
 // sameLines reports whether texts are equal except for each \r before a \n: one that a change moves there ends the line
 // with it.
 func sameLines(a, b string) bool {
-	return a == b || joinLines(a) == joinLines(b) || endRuns.ReplaceAllString(a, "\n") == endRuns.ReplaceAllString(b,
+	return a == b || joinLines(a) == joinLines(b) || endRuns().ReplaceAllString(a, "\n") == endRuns().ReplaceAllString(b,
 		"\n")
 }
