@@ -9,19 +9,21 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	_ "embed" // labels
 )
 
-// labels has a line per encoding of https://encoding.spec.whatwg.org/#names-and-labels, its name first.
-//
-//go:embed labels.txt
-var labels string
+// labels returns a line per encoding of https://encoding.spec.whatwg.org/#names-and-labels, its name first.
+func labels() string {
+	text, err := tables.ReadFile("tables/labels.txt")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
 
 // Name returns the name of the encoding that a web page calls by a label, "" if there is none.
 func Name(label string) string {
 	label = strings.ToLower(strings.TrimSpace(label))
-	for line := range strings.Lines(labels) {
+	for line := range strings.Lines(labels()) {
 		fields := strings.Fields(line)
 		for _, f := range fields {
 			if f == label {
@@ -48,7 +50,7 @@ const (
 
 var loaded = sync.OnceValue(func() map[string]func() *Charset {
 	all := map[string]func() *Charset{}
-	for line := range strings.Lines(labels + Latin1) {
+	for line := range strings.Lines(labels() + Latin1) {
 		name := strings.Fields(line)[0]
 		all[name] = sync.OnceValue(func() *Charset { return load(name) })
 	}
@@ -66,8 +68,8 @@ func Load(name string) *Charset {
 // Charset is an encoding without state. Bytes below 0x80 are ASCII.
 type Charset struct {
 	form
-	// chars has the characters by their codes: a byte, two bytes, or in EUC-JP the last two of three, the first of
-	// them without its high bit. 0 is undefined; above unicode.MaxRune are two characters, the first in the low 16 bits.
+	// chars has the characters by their codes: a byte, two bytes, or in EUC-JP the last two of three, the first of them
+	// without its high bit. 0 is undefined; above unicode.MaxRune are two characters, the first in the low 16 bits.
 	chars []rune
 	codes [0x300]*[256]uint16
 	four  []span // of GB18030

@@ -35,7 +35,7 @@ func library(t testing.TB, name string) encoding.Encoding {
 
 func names() []string {
 	var all []string
-	for line := range strings.Lines(labels + Latin1) {
+	for line := range strings.Lines(labels() + Latin1) {
 		all = append(all, strings.Fields(line)[0])
 	}
 	return all
@@ -127,7 +127,7 @@ func TestTables(t *testing.T) {
 			}
 		})
 	}
-	have, err := filepath.Glob("tables/*")
+	have, err := filepath.Glob("tables/*" + extension)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTables(t *testing.T) {
 
 func TestLabels(t *testing.T) {
 	n := 0
-	for line := range strings.Lines(labels) {
+	for line := range strings.Lines(labels()) {
 		for _, label := range strings.Fields(line) {
 			n++
 			e, err := htmlindex.Get(label)

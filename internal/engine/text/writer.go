@@ -295,6 +295,6 @@ var endRuns = lazy.Regexp("\r+\n")
 // sameLines reports whether texts are equal except for each \r before a \n: one that a change moves there ends the line
 // with it.
 func sameLines(a, b string) bool {
-	return a == b || joinLines(a) == joinLines(b) || endRuns().ReplaceAllString(a, "\n") == endRuns().ReplaceAllString(b,
-		"\n")
+	return a == b || joinLines(a) == joinLines(b) ||
+		endRuns().ReplaceAllString(a, "\n") == endRuns().ReplaceAllString(b, "\n")
 }

@@ -44,7 +44,9 @@ func wholeRunes(b []byte) []byte {
 
 // encoding returns the name of the encoding, "" if it must be guessed.
 func (p *Page) encoding() string {
-	for mark, name := range map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFF\xFE": charset.UTF16LE, "\xFE\xFF": charset.UTF16BE} {
+	for mark, name := range map[string]string{
+		"\xEF\xBB\xBF": "utf-8", "\xFF\xFE": charset.UTF16LE, "\xFE\xFF": charset.UTF16BE,
+	} {
 		if bytes.HasPrefix(p.Body, []byte(mark)) {
 			return name
 		}
