@@ -257,7 +257,7 @@ func TestGarbage(t *testing.T) {
 			continue
 		}
 		lib := library(t, name)
-		for range 20_000 {
+		for range 5_000 {
 			b := make([]byte, 1+random.IntN(12))
 			for i := range b {
 				if b[i] = byte(random.IntN(256)); random.IntN(2) == 0 {
@@ -312,7 +312,7 @@ func TestISO2022JP(t *testing.T) {
 			}
 		}
 	}
-	for range 50_000 {
+	for range 20_000 {
 		var b []byte
 		for range 1 + random.IntN(8) {
 			if random.IntN(3) == 0 {
