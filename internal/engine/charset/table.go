@@ -14,9 +14,9 @@ import (
 	"unicode/utf8"
 )
 
-// tables has the labels, and a file per encoding: for each code, up to the last that has a character, a varint: 0 if the
-// code has no character, else the difference to the character before it, plus 1. The files are compressed, and made by
-// 'go test ./internal/engine/charset -update'.
+// tables has the labels, and a file per encoding: for each code, up to the last that has a character, a varint: 0 if
+// the code has no character, else the difference to the character before it, plus 1. The files are compressed, and made
+// by 'go test ./internal/engine/charset -update'.
 //
 //go:embed tables
 var tables embed.FS
