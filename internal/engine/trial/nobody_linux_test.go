@@ -25,6 +25,7 @@ const asNobody = "TestTryKeepDrop|TestKilledChild|TestNetwork|TestMasked|TestSub
 	"TestPlantedInTemp|TestCaches|TestLaunched|TestSessionUsage|TestHardLinks|TestSessionsShareAWorkspace"
 
 // soakAsNobody are those that make soak adds. Without it, only root runs them, or everything runs as an ordinary user anyway.
+// A part of the soak runs only these, with their usual counts: make test runs the others.
 const soakAsNobody = "TestKeepEqualsRunning|TestKilledWhileKeeping|TestEffects|TestCorpus|TestDeepDirectories|TestUsage"
 
 // An ordinary user has the same trials.
@@ -96,17 +97,19 @@ func testAsNobody(t *testing.T, env ...string) {
 	if err := errors.Join(os.Mkdir(work, 0o755), os.Chown(work, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}
-	tests := asNobody
-	if soak.On() {
+	tests, share := asNobody, os.Getenv(soak.Variable)
+	switch {
+	case soak.Share() >= 1:
 		tests += "|" + soakAsNobody
+	case soak.On():
+		tests, share = soakAsNobody, ""
 	}
+	first, _, _ := strings.Cut(tests, "|")
 	var text []byte
 	waittest.Until(t, "the copy can be started", func() bool {
 		c := exec.CommandContext(t.Context(), filepath.Join(dir, "trial.test"), "-test.run=^("+tests+")$", "-test.v")
 		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + work, "TMPDIR=" + work, "GORACE=atexit_sleep_ms=0", "TRIAL_TESTDATA=" + testdata(t)}
-		for _, name := range []string{soak.Variable, plainadze.Variable} {
-			c.Env = append(c.Env, name+"="+os.Getenv(name))
-		}
+		c.Env = append(c.Env, soak.Variable+"="+share, plainadze.Variable+"="+os.Getenv(plainadze.Variable))
 		c.Env = append(c.Env, env...)
 		c.Dir = work
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -118,7 +121,7 @@ func testAsNobody(t *testing.T, env ...string) {
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("cannot become another user here")
 	}
-	if err != nil || !strings.Contains(string(text), "--- PASS: TestTryKeepDrop") && !strings.Contains(string(text), "--- SKIP: TestTryKeepDrop") {
+	if err != nil || !strings.Contains(string(text), "--- PASS: "+first) && !strings.Contains(string(text), "--- SKIP: "+first) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	t.Logf("%s", text)
