@@ -97,8 +97,8 @@ fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ; property test
 # Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/dev/soak run.
 SOAK ?= 1
 soak: ## tests with full counts; SOAK=0.1 for a tenth
-	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 120m $$(go run $(PLAIN) ./internal/dev/soak/list)
-	args=$$(go run $(PLAIN) ./internal/dev/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 90m $$args
+	ADZE_SOAK=$(SOAK) go test $(PLAIN) -ldflags=-w -vet=off -count=1 -timeout 120m $$(go run $(PLAIN) ./internal/dev/soak/list)
+	args=$$(go run $(PLAIN) ./internal/dev/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -ldflags=-w -vet=off -count=1 -timeout 90m $$args
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser
@@ -113,9 +113,10 @@ pictures: ## pictures of the terminal; needs Xvfb, xterm, xdotool, tmux, ImageMa
 	ADZE_PICTURES=$(abspath $(PICTURES)) go test -count=1 -timeout 20m -run '^TestPictures$$' -v ./cmd/adze
 
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
+NPM_CI := npm ci --no-audit --no-fund --loglevel=error
 test-peers: ## tests with programs from npm, and go install; needs npm
-	cd internal/dev/peers && npm ci --no-audit --no-fund --loglevel=error
-	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 30m ./internal/dev/peers/...
+	cd internal/dev/peers && $(NPM_CI)
+	ADZE_PEERS=1 go test $(PLAIN) -ldflags=-w -vet=off -count=1 -timeout 30m ./internal/dev/peers/...
 
 # acpx can't be in a lock file: npm leaves out its packages for other systems, and npm ci then refuses the file.
 test-acpx: ## a test with the ACP client acpx; needs npm
