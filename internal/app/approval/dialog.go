@@ -99,13 +99,11 @@ func (l Dialog) answer(ctx context.Context, q *Question, typed string) (a Answer
 // rerun shows the command that would run for real, and asks whether it does.
 func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
 	line := strings.ReplaceAll(tool.Visible(q.Command.Line), "\n", "\n  ")
+	fmt.Fprintf(l.Out, "Run again, with your permissions and the network:\n  %s\n", line)
 	if l.Style == Spoken {
-		fmt.Fprintf(l.Out, "run again: %s\nnote: this discards the changes and runs the command with your "+
-			"permissions and the network\n", line)
-		typed, err := l.Read(ctx, "1 run it, 2 back. Number: ")
+		typed, err := l.Read(ctx, "1 discards the changes and runs it, 2 goes back. Number: ")
 		return typed == "1", err
 	}
-	fmt.Fprintf(l.Out, "Run again, with your permissions and the network:\n  %s\n", line)
 	typed, err := l.Read(ctx, "Discard the changes and run it? [y/n] ")
 	return IsYes(typed), err
 }

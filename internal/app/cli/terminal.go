@@ -100,7 +100,9 @@ func drawn(q *approval.Question, understood []string, text func(cell.Line) strin
 		} else {
 			what = strings.ReplaceAll(line, "\n", "\n  ")
 		}
-		facts = purpose(*c)
+		if c.Purpose != "" {
+			facts = "  The model says: " + strings.Join(strings.Fields(tool.Visible(c.Purpose)), " ") + "\n"
+		}
 	}
 	switch c := r.Confirm.(type) {
 	case nil:
@@ -165,14 +167,6 @@ func literalText(q *approval.Question, l tool.Literal) string {
 		return ""
 	}
 	return indented(text)
-}
-
-// purpose is the model's own description of its command, marked as such.
-func purpose(c tool.Command) string {
-	if c.Purpose == "" {
-		return ""
-	}
-	return "  The model says: " + strings.Join(strings.Fields(tool.Visible(c.Purpose)), " ") + "\n"
 }
 
 func sandboxFact(c tool.Command) string {

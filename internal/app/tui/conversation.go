@@ -267,7 +267,8 @@ func (s *Screen) follow(r Reply) {
 		s.setTheme(r.Theme)
 	}
 	if r.Vim != nil {
-		s.setVim(*r.Vim)
+		s.vim.Insert()
+		s.vim.On = *r.Vim
 	}
 	if r.Keys {
 		s.listKeys()

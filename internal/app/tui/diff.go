@@ -108,13 +108,7 @@ func (r diffRow) line(width int) cell.Line {
 		}
 		return fmt.Sprintf("%4d", n)
 	}
-	style := cell.Plain
-	switch r.mark {
-	case '+':
-		style = cell.GreenText | cell.Added
-	case '-':
-		style = cell.Red | cell.Removed
-	}
+	style := map[byte]cell.Style{'+': cell.GreenText | cell.Added, '-': cell.Red | cell.Removed}[r.mark]
 	before, after := "", ""
 	if room := width - gutter; width > 0 && len(r.text) > max(1, room) {
 		r, before, after = r.cut(max(1, room))

@@ -35,14 +35,8 @@ func (s *Screen) showEarlier(items []Item) {
 	if len(shown) > 0 && len(shown[0]) == 0 {
 		shown = shown[1:]
 	}
-	turns := 0
-	for _, i := range items[:from] {
-		if i.Kind == ItemPrompt {
-			turns++
-		}
-	}
 	s.space()
-	if turns > 0 {
+	if turns := turnsOf(items[:from]); turns > 0 {
 		text := humanize.Count(turns, "earlier turn") + strings.TrimPrefix(s.toView(), " ")
 		s.print(cell.Styled("∙ "+text, cell.Dim), nil)
 	}
@@ -50,13 +44,22 @@ func (s *Screen) showEarlier(items []Item) {
 	s.space()
 }
 
+// turnsOf counts the prompts.
+func turnsOf(items []Item) (n int) {
+	for _, i := range items {
+		if i.Kind == ItemPrompt {
+			n++
+		}
+	}
+	return n
+}
+
 // exchange is a prompt and what follows it: answers, and a line for each call. view says how to see what is folded.
 func exchange(items []Item, width int, view string) []cell.Line {
 	var out []cell.Line
 	items = slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Kind == ItemNote }) // for the model
 	for n, i := range items {
-		call := i.Kind == ItemCall || i.Kind == ItemDiff
-		if n > 0 && !(call && (items[n-1].Kind == ItemCall || items[n-1].Kind == ItemDiff)) || i.Kind == ItemPrompt {
+		if n > 0 && !(i.call() && items[n-1].call()) || i.Kind == ItemPrompt {
 			out = append(out, nil)
 		}
 		if i.Kind == ItemThinking {

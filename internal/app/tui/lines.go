@@ -95,10 +95,8 @@ func (l *Lines) Run(ctx context.Context) error {
 				typed = line
 			case <-l.host.Wake():
 				fmt.Fprintln(l.out)
-				l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) {
-					return Reply{},
-						l.host.Continue(ctx)
-				})
+				proceed := func(ctx context.Context) (Reply, error) { return Reply{}, l.host.Continue(ctx) }
+				l.work(ctx, interrupts, proceed)
 			case <-interrupts:
 				if time.Since(pressed) < again {
 					return nil

@@ -81,14 +81,8 @@ func (l *Lines) Earlier(items []Item) {
 			said = append(said, i)
 		}
 	}
-	prompts := 0
-	for _, i := range said[:max(0, len(said)-maxSpoken)] {
-		if i.Kind == ItemPrompt {
-			prompts++
-		}
-	}
-	if prompts > 0 {
-		l.say("note", humanize.Count(prompts, "earlier turn"))
+	if n := turnsOf(said[:max(0, len(said)-maxSpoken)]); n > 0 {
+		l.say("note", humanize.Count(n, "earlier turn"))
 	}
 	for _, i := range said[max(0, len(said)-maxSpoken):] {
 		label := "adze"

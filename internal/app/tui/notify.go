@@ -83,8 +83,5 @@ func notification(env func(string) string, title, text string) string {
 // oscText is untrusted text that can stand in an operating system command.
 func oscText(s string) string {
 	s = strings.ReplaceAll(visible(s), "\ufffd", "")
-	if cut := (cell.Line{{Text: s}}).Cut(200); len(cut) > 0 {
-		return cut.String()
-	}
-	return ""
+	return cell.Text(s).Cut(200).String()
 }

@@ -153,15 +153,10 @@ func (l *callList) answered(q *question, a approval.Answer, look layout) {
 		return
 	}
 	c := l.calls[i]
-	switch a.Act {
-	case approval.Once, approval.Always, approval.Deny:
-		c.shown = true
-	case approval.Parts:
-		c.shown = true
-		for n, taken := range a.Take {
-			if !taken {
-				c.left = append(c.left, q.skipped(n, look)...)
-			}
+	c.shown = a.Act != approval.Edit && a.Act != approval.Rerun
+	for n, taken := range a.Take {
+		if !taken {
+			c.left = append(c.left, q.skipped(n, look)...)
 		}
 	}
 }

@@ -50,17 +50,14 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 		s.note = ""
 		s.offered, s.offer = s.offer, nothing
 	}
-	used := false
+	used := owner != promptKeys
 	switch owner {
 	case viewKeys:
 		s.viewKey(k)
-		used = true
 	case testKeys:
 		s.tested(keys.Sent{Key: k})
-		used = true
 	case choiceKeys:
 		s.choiceKey(ctx, k)
-		used = true
 	case searchKeys:
 		used = s.lookup.key(s, k)
 	case menuKeys:

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
@@ -40,22 +41,17 @@ func (t *todoList) live(width, rows int) []cell.Line {
 	if t.open {
 		return t.unfolded(head, width, rows)
 	}
-	line := t.folded(head, true)
-	if line.Width() > width { // what is done makes room for what is not
-		line = t.folded(head, false)
-	}
-	return []cell.Line{line.Cut(width)}
-}
-
-// folded is the list in a line, with or without the items that are done.
-func (t *todoList) folded(head cell.Line, done bool) cell.Line {
-	line := append(cell.Line{}, head...)
+	all, left := head, slices.Clip(head)
 	for _, item := range t.list {
-		if done || item.Status != "completed" {
-			line = append(append(line, cell.Span{Text: "  "}), todoItem(item)...)
+		part := append(cell.Line{{Text: "  "}}, todoItem(item)...)
+		if all = append(all, part...); item.Status != "completed" {
+			left = append(left, part...)
 		}
 	}
-	return line
+	if all.Width() > width { // what is done makes room for what is not
+		all = left
+	}
+	return []cell.Line{all.Cut(width)}
 }
 
 // unfolded is a line for each item, as far as there is space: those from the first open one on.

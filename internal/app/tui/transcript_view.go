@@ -55,8 +55,10 @@ func (t transcriptView) folded(item int, i Item) bool {
 	return i.foldable() && (i.Kind != ItemThinking) != t.s.transcript.toggled[item]
 }
 
+func (i Item) call() bool { return i.Kind == ItemCall || i.Kind == ItemDiff }
+
 func (i Item) foldable() bool {
-	return (i.Kind == ItemCall || i.Kind == ItemDiff || i.Kind == ItemThinking) && strings.TrimSpace(i.Text) != ""
+	return (i.call() || i.Kind == ItemThinking) && strings.TrimSpace(i.Text) != ""
 }
 
 // Fold folds or unfolds a call or thinking.
@@ -98,12 +100,8 @@ func (t transcriptView) Has(item int, text string) viewer.Match {
 func (t transcriptView) Lines(item, width int) []cell.Line {
 	i := t.at(item)
 	var out []cell.Line
-	call := i.Kind == ItemCall || i.Kind == ItemDiff
-	if item > 0 {
-		before := t.at(item - 1).Kind
-		if !call || before != ItemCall && before != ItemDiff {
-			out = append(out, nil)
-		}
+	if item > 0 && !(i.call() && t.at(item-1).call()) {
+		out = append(out, nil)
 	}
 	return append(out, i.lines(width, t.folded(item, i))...)
 }

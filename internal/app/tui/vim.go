@@ -46,9 +46,3 @@ func (s *Screen) vimKey(k keys.Key) bool {
 	s.showKeys = false
 	return true
 }
-
-// setVim switches vim's keys on or off.
-func (s *Screen) setVim(on bool) {
-	s.vim.Insert()
-	s.vim.On = on
-}

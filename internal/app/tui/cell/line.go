@@ -84,11 +84,6 @@ func (l Line) MayWrap(columns int) bool {
 	return n > columns
 }
 
-// Tinted reports whether part of the line has a background.
-func (l Line) Tinted() bool {
-	return slices.ContainsFunc(l, func(s Span) bool { return s.Style&(Added|Removed) != 0 })
-}
-
 // joiner makes one character of those beside it.
 const joiner = "\u200d"
 

@@ -70,14 +70,7 @@ func (s Style) start(out []byte, c Colors) []byte {
 		return out
 	}
 	out = append(out, "\x1b["...)
-	first := true
-	code := func(n int) {
-		if !first {
-			out = append(out, ';')
-		}
-		first = false
-		out = strconv.AppendInt(out, int64(n), 10)
-	}
+	code := func(n int) { out = append(strconv.AppendInt(out, int64(n), 10), ';') }
 	for _, a := range [...]struct {
 		style Style
 		code  int
@@ -99,7 +92,8 @@ func (s Style) start(out []byte, c Colors) []byte {
 		code(5)
 		code(tint)
 	}
-	return append(out, 'm')
+	out[len(out)-1] = 'm'
+	return out
 }
 
 // shows reports whether s is visible with these colors.

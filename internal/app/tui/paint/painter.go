@@ -389,9 +389,10 @@ func (p *Painter) promote(finished, live []cell.Line) int {
 func (p *Painter) print(lines []cell.Line) {
 	p.move(Position{})
 	p.wrap(true)
+	tinted := func(s cell.Span) bool { return s.Style&(cell.Added|cell.Removed) != 0 }
 	for _, l := range lines {
 		p.out = l.Append(p.out, p.Colors)
-		if l.Tinted() && l.Width() > p.columns && l.Width()%p.columns > 0 {
+		if slices.ContainsFunc(l, tinted) && l.Width() > p.columns && l.Width()%p.columns > 0 {
 			// a row that scrolled in when the line wrapped has the background of the text
 			p.out = append(p.out, "\x1b[K"...)
 		}
