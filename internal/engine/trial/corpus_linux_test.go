@@ -21,7 +21,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
-	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
+	boxplaces "github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/permission"
 )
@@ -103,7 +103,7 @@ func TestCorpusInside(t *testing.T) {
 	b := &bench{t: t, root: corpusRoot}
 	b.openIn(Options{State: "/home/me/.adze/trial", Roots: []string{corpusRoot}, Temp: []string{"/tmp", "/var/tmp"}})
 	env := append(os.Environ(), "TMPDIR=/tmp")
-	limits := places.Surroundings{Roots: []string{corpusRoot}, System: permission.SystemDirectories(), Env: env}.Limits()
+	limits := boxplaces.Surroundings{Roots: []string{corpusRoot}, System: permission.SystemDirectories(), Env: env}.Limits()
 	finder := secretfiles.New(secretfiles.Options{Roots: []string{corpusRoot}})
 	defer finder.Close()
 	hide, ok := finder.List(time.Minute)
