@@ -74,7 +74,8 @@ func (c *checker) check(p listed) error {
 	own := p.Module != nil && p.Module.Main
 	var files []*ast.File
 	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
+		path := filepath.Join(p.Dir, name)
+		f, err := parser.ParseFile(c.fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
