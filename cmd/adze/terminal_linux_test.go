@@ -171,7 +171,7 @@ func TestTerminalColorsDiffs(t *testing.T) {
 			if code := end(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			if got := strings.Contains(s.Raw(), "\x1b[32m+text\x1b[0m"); got != c.color {
+			if got := strings.Contains(s.Raw(), "\x1b[32m+text\x1b[m"); got != c.color {
 				t.Errorf("colored: %v\n%q", got, s.Raw())
 			}
 			if name == "dumb" && strings.Contains(strings.TrimSuffix(s.Raw(), "\x1b[m\x1b[m"), "\x1b") {

@@ -47,7 +47,7 @@ func TestPlacesInside(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	p := places{t: t, dir: dir, state: filepath.Join(dir, "state"), runner: proc.Open(proc.Options{Helper: helper})}
+	p := mounts{t: t, dir: dir, state: filepath.Join(dir, "state"), runner: proc.Open(proc.Options{Helper: helper})}
 	t.Cleanup(func() { p.runner.Close() })
 	here := p.mkdir("here")
 	if why := p.try(here); why != "" {
@@ -92,14 +92,14 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// places are directories with mounts.
-type places struct {
+// mounts is a directory with mounts.
+type mounts struct {
 	t          *testing.T
 	dir, state string
 	runner     *proc.Runner
 }
 
-func (p *places) mkdir(name string) string {
+func (p *mounts) mkdir(name string) string {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
 	if err := os.MkdirAll(path, 0o755); err != nil {
@@ -108,7 +108,7 @@ func (p *places) mkdir(name string) string {
 	return path
 }
 
-func (p *places) mount(name, kind, options string) string {
+func (p *mounts) mount(name, kind, options string) string {
 	p.t.Helper()
 	path := p.mkdir(name)
 	if err := unix.Mount(name, path, kind, 0, options+",mode=755"); err != nil {
@@ -122,7 +122,7 @@ func (p *places) mount(name, kind, options string) string {
 }
 
 // with returns a directory with a mount point in it.
-func (p *places) with(dir, name string) string {
+func (p *mounts) with(dir, name string) string {
 	p.t.Helper()
 	at := filepath.Join(dir, name)
 	if err := os.Mkdir(at, 0o755); err != nil {
@@ -136,7 +136,7 @@ func (p *places) with(dir, name string) string {
 }
 
 // overlay returns a workspace on overlayfs.
-func (p *places) overlay() string {
+func (p *mounts) overlay() string {
 	p.t.Helper()
 	at := p.mkdir("overlay")
 	options := "lowerdir=" + p.mkdir("lower") + ",upperdir=" + p.mkdir("upper") + ",workdir=" + p.mkdir("work") + ",userxattr"
@@ -146,7 +146,7 @@ func (p *places) overlay() string {
 	return at
 }
 
-func (p *places) refuses(what, root, want string) {
+func (p *mounts) refuses(what, root, want string) {
 	p.t.Helper()
 	if why := p.try(root); !strings.Contains(why, want) {
 		p.t.Errorf("%s: %q, want %q", what, why, want)
@@ -157,7 +157,7 @@ func (p *places) refuses(what, root, want string) {
 }
 
 // try runs a command in a trial and keeps it. It says why that is not possible.
-func (p *places) try(root string) (why string) {
+func (p *mounts) try(root string) (why string) {
 	p.t.Helper()
 	l, err := Open(Options{State: p.state, Roots: []string{root}, Temp: []string{"/tmp"}})
 	if err != nil {
@@ -184,7 +184,7 @@ func (p *places) try(root string) (why string) {
 }
 
 // full fills the disk in a trial.
-func (p *places) full(root string) {
+func (p *mounts) full(root string) {
 	p.t.Helper()
 	l, err := Open(Options{State: p.state, Roots: []string{root}})
 	if err != nil {
