@@ -36,6 +36,8 @@ type Network struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Resolver finds the addresses of hosts; nil: that of this machine.
 	Resolver web.Resolver
+	// Credentials are added to requests; nil: there are none.
+	Credentials *broker.Credentials
 }
 
 // network is the network of one command.
@@ -61,6 +63,15 @@ func (c *shellCall) openNetwork() {
 	n := &network{Network: *o, live: c.live, command: c.request.Command}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	c.network, c.command.Proxy, c.command.Held = n, n.serve, n.held
+	c.command.Env = n.Credentials.Environ(c.command.Env)
+}
+
+// reads returns what a tried command may read, with the authorities that it has to trust.
+func (n *Network) reads(granted []tool.Access) []tool.Access {
+	if n == nil || n.Credentials.Bundle() == "" {
+		return granted
+	}
+	return append(slices.Clip(granted), tool.Access{Verb: tool.Reads, Target: n.Credentials.Bundle()})
 }
 
 // serve serves the command's connections.
@@ -71,7 +82,7 @@ func (n *network) serve(l net.Listener) {
 		return
 	}
 	if old := n.broker.Swap(broker.Serve(l, broker.Options{Client: client, Decide: n.decide,
-		Check: n.check})); old != nil {
+		Check: n.check, Credentials: n.Credentials})); old != nil {
 		old.Close() // of an attempt that failed
 	}
 }
@@ -169,13 +180,17 @@ func (n *network) check(ctx context.Context, t broker.Target, a netip.Addr, priv
 	return n.ask(ctx, a.String(), t)
 }
 
-// hosts returns the hosts that the command used.
-func (n *network) hosts() []tool.Host {
+// uses returns how the command used hosts.
+func (n *network) uses() []broker.Use {
 	if n == nil || n.broker.Load() == nil {
 		return nil
 	}
-	var out []tool.Host
-	for _, u := range n.broker.Load().Uses() {
+	return n.broker.Load().Uses()
+}
+
+// hosts returns the hosts that the command used.
+func (n *network) hosts() (out []tool.Host) {
+	for _, u := range n.uses() {
 		out = append(out, tool.Host{Name: u.Host, Sent: u.Sent, Received: u.Received, Failure: u.Failure})
 	}
 	return out
@@ -183,21 +198,23 @@ func (n *network) hosts() []tool.Host {
 
 // denied reports whether a connection of the command was denied or failed.
 func (n *network) denied() bool {
-	return slices.ContainsFunc(n.hosts(), func(h tool.Host) bool { return h.Failure != "" })
+	return slices.ContainsFunc(n.uses(), func(u broker.Use) bool { return u.Failure != "" })
 }
 
 // lines returns the hosts that the command used, for its result.
 func (n *network) lines() []string {
 	const limit = 20
 	var used, lines []string
-	hosts := n.hosts()
-	for _, h := range hosts {
-		if h.Sent+h.Received > 0 {
-			used = append(used, fmt.Sprintf("%s (%s sent, %s received)", h.Name, humanize.Bytes(h.Sent),
-				humanize.Bytes(h.Received)))
+	for _, u := range n.uses() {
+		if u.Sent+u.Received > 0 {
+			used = append(used, fmt.Sprintf("%s (%s sent, %s received)", u.Host, humanize.Bytes(u.Sent),
+				humanize.Bytes(u.Received)))
 		}
-		if h.Failure != "" && len(lines) < limit {
-			lines = append(lines, tool.Visible("No connection to "+h.Name+": "+strings.TrimSuffix(h.Failure, ".")+"."))
+		if u.Failure != "" && len(lines) < limit {
+			lines = append(lines, tool.Visible("No connection to "+u.Host+": "+strings.TrimSuffix(u.Failure, ".")+"."))
+		}
+		if u.Note != "" && len(lines) < limit {
+			lines = append(lines, tool.Visible(u.Host+": "+u.Note+"."))
 		}
 	}
 	if len(used) > 0 {

@@ -190,7 +190,7 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 	if err != nil {
 		return nil, err
 	}
-	s, before, err := b.limiter.limited(c.live.Decision.Grant, wait)
+	s, before, err := b.limiter.limited(b.Network.reads(c.live.Decision.Grant), wait)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type den struct {
 	uid                       int
 	path                      []string // directories before those of PATH
 	settings                  string   // further settings, as members of a JSON object
+	env                       []string // further variables
 }
 
 // hole is a way in which a command read or ran what it must not, with the number it has in the review.
@@ -217,7 +218,7 @@ func (d *den) bash(line string) string {
 // environ returns the environment of the den's user.
 func (d *den) environ() []string {
 	path := strings.Join(slices.Concat(d.path, []string{d.base + "/bin", os.Getenv("PATH")}), ":")
-	return []string{"PATH=" + path, "HOME=" + d.home, "TMPDIR=" + d.base + "/tmp", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+	return append([]string{"PATH=" + path, "HOME=" + d.home, "TMPDIR=" + d.base + "/tmp", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}, d.env...)
 }
 
 // leaked reports whether an output has a canary, or a program of the workspace left its witness, which is removed.

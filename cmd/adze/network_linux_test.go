@@ -66,6 +66,7 @@ func TestNetworkOfCommands(t *testing.T) {
 				t.Skipf("commands can't be tried here: %s", out)
 			}
 			o.packages(t, d)
+			o.credentials(t, d)
 			o.attacks(t, d)
 		})
 	}
@@ -100,6 +101,8 @@ type outside struct {
 	got map[string]*bytes.Buffer // what a listener received, by its address
 	ca  []byte
 	key tls.Certificate
+
+	authorized []string // requests for the host with credentials: method and header
 }
 
 func newOutside(t *testing.T) *outside {
@@ -111,12 +114,14 @@ func newOutside(t *testing.T) *outside {
 	if out, err := exec.Command("ip", "addr", "add", evil6At+"/128", "dev", "lo").CombinedOutput(); err != nil {
 		t.Logf("without IPv6: %v %s", err, out)
 	}
+	o.certify(t)
 	dir := t.TempDir()
 	self, _ := os.Hostname() // curl --version looks it up
 	for path, text := range map[string]string{
-		"/etc/hosts": "127.0.0.1 localhost local.example.com " + self + "\n" + registryAt + " registry.example.com\n" + frontAt +
+		"/etc/hosts": "127.0.0.1 localhost local.example.com " + self + "\n" + registryAt + " registry.example.com api.example.com\n" + frontAt +
 			" front.example.com\n" + evilAt + " evil.example.com a.denied.example.com\n" + evil6At + " evil.example.com\n",
-		"/etc/resolv.conf": "nameserver " + resolverAt + "\n",
+		"/etc/resolv.conf":  "nameserver " + resolverAt + "\n",
+		systemAuthorities(): string(o.ca),
 	} {
 		own := filepath.Join(dir, filepath.Base(path))
 		if err := os.WriteFile(own, []byte(text), 0o644); err != nil {
@@ -131,7 +136,6 @@ func newOutside(t *testing.T) *outside {
 		evilAt + ":22", evilAt + ":53", resolverAt + ":53", "[" + evil6At + "]:80", "[" + evil6At + "]:443"} {
 		o.listen(t, at)
 	}
-	o.certify(t)
 	runtime.LockOSThread() // the commands of this test have no capabilities, unless it is root
 	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	return o
@@ -233,7 +237,7 @@ func (o *outside) certify(t *testing.T) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "registry.example.com"}, IsCA: true,
 		BasicConstraintsValid: true, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		DNSNames: []string{"registry.example.com"}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		DNSNames: []string{"registry.example.com", "api.example.com"}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -268,6 +272,9 @@ func (o *outside) serve(d *den) {
 	d.put("go.mod", "module a\n\ngo 1.21\n\nrequire example.com/m v1.0.0\n", 0o644)
 	files := http.FileServer(http.Dir(d.at("/www")))
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == "api.example.com" && r.TLS != nil && !o.authorize(w, r) {
+			return
+		}
 		switch {
 		case r.URL.Path == "/away":
 			http.Redirect(w, r, "http://evil.example.com/"+birdseye, http.StatusFound)
@@ -301,4 +308,14 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
+}
+
+// systemAuthorities returns the system's file of authorities, which Adze trusts.
+func systemAuthorities() string {
+	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return "/etc/ssl/cert.pem"
 }

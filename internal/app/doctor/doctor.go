@@ -185,6 +185,12 @@ func (c *Report) settings(s *session.Session, warnings []string) {
 	for _, e := range s.Settings.Tools.NotSecret {
 		c.plain("tools.notSecret: " + tool.Visible(e.Text) + " isn't masked")
 	}
+	for _, e := range s.Settings.Web.Credentials {
+		c.plain("network.credentials: " + e.Host + ", " + e.Header)
+		if s.Place() != permission.Overlay && s.Settings.Tools.Sandbox != "workspace" {
+			c.warn("it has no effect, because commands don't run in a sandbox with Adze's proxy")
+		}
+	}
 	for _, u := range s.Policy.Wide(s.Executor.Registry.All()) {
 		c.warn(u.String() + ": it also allows words that write, connect or run any program")
 	}

@@ -304,9 +304,12 @@ func has(list []api.Info, name string) bool {
 }
 
 // WithoutKeys returns an environment for programs that Adze starts, without the variables that modelProviders name for
-// keys; nil: that of this process.
-func WithoutKeys(environ []string, set settings.Model) []string {
+// keys, and without more; nil: that of this process.
+func WithoutKeys(environ []string, set settings.Model, more ...string) []string {
 	keys := map[string]bool{}
+	for _, name := range more {
+		keys[name] = true
+	}
 	for _, list := range set.Providers {
 		for _, e := range list {
 			keys[e.EnvKey] = e.EnvKey != ""

@@ -1,12 +1,16 @@
 package session
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/broker"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -45,8 +49,41 @@ func (s *Session) network(t settings.Tools) *builtin.Network {
 	return &builtin.Network{
 		On:    func() bool { return s.Policy.Mode() != permission.Plan },
 		Rule:  func(a netip.AddrPort) (tool.Verdict, tool.Rule, bool) { return s.Policy.Address(a) },
-		Proxy: http.ProxyFromEnvironment,
+		Proxy: http.ProxyFromEnvironment, Credentials: s.credentials,
 	}
+}
+
+// openCredentials reads network.credentials. Commands must not get the variables in hidden.
+func (s *Session) openCredentials() (hidden []string, err error) {
+	list := slices.Clone(s.Settings.Web.Credentials)
+	for i := range list {
+		one := &list[i]
+		one.Value = discover.Expand(one.Value, func(name string) (string, bool) {
+			value := s.Env.Getenv(name)
+			if value == "" {
+				err = fmt.Errorf("%s: the variable %s isn't set. Set it, or remove the entry", one.Host, name)
+			}
+			hidden, one.Secrets = append(hidden, name), append(one.Secrets, value)
+			return value, true
+		})
+	}
+	if list == nil {
+		return nil, nil
+	}
+	if err == nil {
+		s.credentials, err = broker.NewCredentials(list, s.Env.ProgramEnviron(), func(text string) (string, error) {
+			saved, err := s.long.Save("network", "certificates", text)
+			s.bundle = saved.Path
+			return saved.Path, err
+		})
+	}
+	if err != nil {
+		return nil, project.Errorf(project.ErrRules, "read settings: network.credentials: %v", err)
+	}
+	for _, value := range s.credentials.Secrets {
+		s.secrets = append(s.secrets, "CREDENTIAL="+value)
+	}
+	return hidden, nil
 }
 
 // deniedPaths returns the deny rules on paths, for the sandbox.

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -34,6 +35,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/engine/broker"
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -72,6 +74,9 @@ type Session struct {
 	hooks       *hooks       // nil: there are none
 	hookList    []ListedHook // those of settings
 	afterChange []afterChange
+	credentials *broker.Credentials // of requests of commands; nil: there are none
+	bundle      string              // the file of certificates for them
+	secrets     []string            // their values, as variables
 	statusLine  statusLine
 	recorder    *recorder     // nil: nothing is recorded
 	tracker     *undo.Tracker // of changes
@@ -125,7 +130,11 @@ func Open(env project.Env, o Options) (*Session, error) {
 	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
 	directory.TellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
-	s.Env.Environ = models.WithoutKeys(env.Environ, s.Settings.Model)
+	hidden, err := s.openCredentials()
+	if err != nil {
+		return nil, err
+	}
+	s.Env.Environ = models.WithoutKeys(env.Environ, s.Settings.Model, hidden...)
 	s.Models = models.New(env, directory.Home, s.Settings, requestlog.New(o.Log, env.Warn))
 	if err = s.selectTools(); err != nil {
 		return nil, err
@@ -206,9 +215,10 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir:         dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()),
 		AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
-		Helper: s.Env.Helper, Environ: s.Env.Environ, MaskEnviron: s.Directory.Env.ProgramEnviron(),
-		NoSecrets: settings.Texts(s.Settings.Tools.NotSecret),
-		PassEnv:   settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
+		Helper: s.Env.Helper, Environ: s.Env.Environ,
+		MaskEnviron: append(slices.Clip(s.Directory.Env.ProgramEnviron()), s.secrets...),
+		NoSecrets:   settings.Texts(s.Settings.Tools.NotSecret),
+		PassEnv:     settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
 		Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
 		Session: true, Exclude: s.out,
@@ -245,6 +255,7 @@ func (s *Session) Close() error {
 		closeRecord()
 	}
 	closing.Wait()
+	os.Remove(s.bundle) // if there is one
 	err = errors.Join(err, s.long.Close())
 	record.Of(s.Directory).Retain(s.Settings.General)
 	return err

@@ -1,11 +1,16 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/broker"
 )
 
 // General are the settings about stored sessions and the prompt.
@@ -120,6 +125,7 @@ type Web struct {
 	AllowPrivateHosts []Entry // hosts on this machine or its network that may be fetched from
 	Providers         []SearchProvider
 	DefaultProvider   string
+	Credentials       []broker.Credential // with variables in their values
 }
 
 // SearchProvider is a search engine, in Qwen Code's format.
@@ -139,6 +145,13 @@ func webKeys() []key {
 			put:   entries(func(s *Settings) *[]Entry { return &s.Web.AllowPrivateHosts }),
 		},
 		{
+			name: "network.credentials", own: true, adds: true, shape: credentialsShape, put: putCredentials,
+			about: "Headers that Adze adds to HTTPS requests of sandboxed commands, which never see them: " +
+				"{\"host\": \"api.github.com\", \"header\": \"Authorization\", \"value\": \"Bearer $GITHUB_TOKEN\", " +
+				"\"methods\": [\"GET\", \"HEAD\"]}. $NAME is an environment variable, which commands don't get. " +
+				"See permissions.md.",
+		},
+		{
 			name: "webSearch.provider", shape: `{"type":"array","items":{"type":"object"}}`,
 			about: "Search engines, each with type, apiKey, searchEngineId and baseUrl.", put: putProviders,
 		},
@@ -148,6 +161,22 @@ func webKeys() []key {
 			put:   text(func(s *Settings) *string { return &s.Web.DefaultProvider }),
 		},
 	}
+}
+
+const credentialsShape = `{"type":"array","items":{"type":"object","required":["host","header","value"],"properties":{` +
+	`"host":{"type":"string"},"header":{"type":"string"},"value":{"type":"string"},` +
+	`"methods":{"type":"array","items":{"type":"string"}}}}}`
+
+// putCredentials adds credentials to those of weaker sources.
+func putCredentials(s *Settings, g given) (string, error) {
+	var list []broker.Credential
+	d := json.NewDecoder(bytes.NewReader(g.json()))
+	d.DisallowUnknownFields()
+	if d.Decode(&list) != nil {
+		return "", errors.New(`must be a list of {"host": …, "header": …, "value": …, "methods": […]}`)
+	}
+	s.Web.Credentials = slices.Concat(s.Web.Credentials, list)
+	return "", nil
 }
 
 // putProviders reads the list of search engines; a later file's list replaces it.

@@ -146,6 +146,7 @@ const checkoutProbe = `package main
 import (
 	"fmt"
 
+	"github.com/adze-dev/adze/internal/engine/broker"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/permission"
@@ -159,6 +160,9 @@ func main() {
 	_, _ = environ.Unapproved{Roots: roots, Tried: true}.Environ([]string{"SOME=x"})
 	_ = places.Caches([]string{"HOME=/nowhere"})
 	_ = redact.NewMask(nil, nil)
+	c, _ := broker.NewCredentials([]broker.Credential{{Host: "a.example.com", Header: "A", Value: "kq7-9fXw2-Lm"}}, nil,
+		func(string) (string, error) { return "/nowhere/file", nil })
+	_ = c.Environ(nil)
 	_, _, _ = permission.ParseRules([]string{"Network(registries)"}, nil, nil)
 	p := permission.New(permission.World{Roots: roots, Disk: ondisk.New(roots)}, permission.Default)
 	for _, line := range []string{"awk '{print > \"pwn\"}' a.txt", "make x"} {

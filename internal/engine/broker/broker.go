@@ -9,7 +9,8 @@
 // A name is resolved only after Decide has allowed it, because asking a resolver is already sending. Check sees every
 // address before anything is sent there, and the checked address is dialed. Plain requests are parsed and written
 // again, one on each connection, so that nothing is hidden between two of them. A tunnel to the ports 443 and 80 has to
-// be TLS, and its server name has to be the host of the tunnel; nothing is sent to the host before that is known.
+// be TLS, and its server name has to be the host of the tunnel; nothing is sent to the host before that is known. For
+// hosts with credentials TLS ends here, and requests are handled like plain ones.
 package broker
 
 import (
@@ -55,6 +56,8 @@ type Options struct {
 	Decide func(context.Context, Target) error
 	// Check returns nil if it may connect to an address of a target. private is why the address isn't public, or "".
 	Check func(ctx context.Context, t Target, addr netip.Addr, private string) error
+	// Credentials are added to requests; nil: there are none.
+	Credentials *Credentials
 }
 
 const (
@@ -72,6 +75,7 @@ type Use struct {
 	Host           string // with its port, unless that is a usual one
 	Sent, Received int64  // bytes
 	Failure        string // why a connection was denied or failed, the last time; "": none was
+	Note           string // about requests that succeeded
 }
 
 // Broker is a running broker.
@@ -105,6 +109,7 @@ type use struct {
 	sent, received atomic.Int64
 	mu             sync.Mutex
 	failure        error
+	note           string
 }
 
 // fail records why a connection failed.
@@ -131,6 +136,7 @@ func Serve(l net.Listener, o Options) *Broker {
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.plain = &http.Transport{
 		DialContext: b.dialPlain, DisableCompression: true, MaxResponseHeaderBytes: 1 << 20, IdleConnTimeout: idleTime,
+		TLSHandshakeTimeout: greetTime,
 	}
 	go func() {
 		defer close(b.done)
@@ -168,6 +174,7 @@ func (b *Broker) Uses() []Use {
 		if u.failure != nil {
 			one.Failure = u.failure.Error()
 		}
+		one.Note = u.note
 		u.mu.Unlock()
 		out = append(out, one)
 	}
@@ -188,19 +195,12 @@ func (b *Broker) Held() time.Duration {
 func (b *Broker) serve(c net.Conn) {
 	defer c.Close()
 	defer context.AfterFunc(b.ctx, func() { c.Close() })()
-	c.SetReadDeadline(time.Now().Add(greetTime))
-	limit := &io.LimitedReader{R: c, N: maxHeader}
-	from := bufio.NewReader(limit)
-	r, err := http.ReadRequest(from)
+	r, from, err := read(c)
 	if err != nil {
-		refuse(c, http.StatusBadRequest, errors.New("invalid request"))
+		refuse(c, http.StatusBadRequest, err)
 		return
 	}
-	c.SetReadDeadline(time.Time{})
-	limit.N = math.MaxInt64
 	switch {
-	case r.ProtoMajor != 1:
-		refuse(c, http.StatusHTTPVersionNotSupported, errors.New("only HTTP/1.1 is supported here"))
 	case r.Method == http.MethodConnect:
 		b.tunnel(c, from, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "" && r.URL.User == nil:
@@ -208,6 +208,21 @@ func (b *Broker) serve(c net.Conn) {
 	default:
 		refuse(c, http.StatusBadRequest, errors.New("this is a proxy for http:// URLs and tunnels"))
 	}
+}
+
+// read reads the one request of a connection. from has what follows.
+func read(c net.Conn) (r *http.Request, from *bufio.Reader, err error) {
+	c.SetReadDeadline(time.Now().Add(greetTime))
+	defer c.SetReadDeadline(time.Time{})
+	limit := &io.LimitedReader{R: c, N: maxHeader}
+	from = bufio.NewReader(limit)
+	if r, err = http.ReadRequest(from); err != nil {
+		return nil, nil, errors.New("invalid request")
+	}
+	if limit.N = math.MaxInt64; r.ProtoMajor != 1 {
+		return nil, nil, errors.New("only HTTP/1.1 is supported here")
+	}
+	return r, from, nil
 }
 
 // refuse answers a request that isn't forwarded.

@@ -93,16 +93,8 @@ func open(t *testing.T, allow ...string) (*Broker, *outside, string) {
 		to: map[string]string{public + ":80": plain.Listener.Addr().String(),
 			public + ":443": secure.Listener.Addr().String(), public + ":22": plain.Listener.Addr().String()},
 	}
-	client, err := web.New(web.Options{Resolver: o, Dial: o.dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := Serve(l, Options{
-		Client: client,
+	b, proxy := start(t, Options{
+		Client: client(t, web.Options{Resolver: o, Dial: o.dial}),
 		Decide: func(_ context.Context, g Target) error {
 			if slices.Contains(allow, g.Host) && g.Usual() || slices.Contains(allow, g.String()) {
 				return nil
@@ -116,8 +108,31 @@ func open(t *testing.T, allow ...string) (*Broker, *outside, string) {
 			return nil
 		},
 	})
+	return b, o, proxy
+}
+
+// start serves a broker. Without Check, every address is allowed.
+func start(t *testing.T, o Options) (b *Broker, proxy string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Check == nil {
+		o.Check = func(context.Context, Target, netip.Addr, string) error { return nil }
+	}
+	b = Serve(l, o)
 	t.Cleanup(b.Close)
-	return b, o, l.Addr().String()
+	return b, l.Addr().String()
+}
+
+func client(t *testing.T, o web.Options) *web.Client {
+	t.Helper()
+	c, err := web.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func serve(w http.ResponseWriter, r *http.Request) {
@@ -370,16 +385,11 @@ func TestRebinding(t *testing.T) {
 // The first connection to a host waits for the decision; there is one for all connections to it.
 func TestManyConnectionsAskOnce(t *testing.T) {
 	_, o, _ := open(t)
-	client, _ := web.New(web.Options{Resolver: o, Dial: o.dial})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var mu sync.Mutex
 	asked := 0
 	yes := make(chan struct{})
-	b := Serve(l, Options{
-		Client: client, Check: func(context.Context, Target, netip.Addr, string) error { return nil },
+	b, proxy := start(t, Options{
+		Client: client(t, web.Options{Resolver: o, Dial: o.dial}),
 		Decide: func(ctx context.Context, _ Target) error {
 			mu.Lock()
 			asked++
@@ -388,12 +398,11 @@ func TestManyConnectionsAskOnce(t *testing.T) {
 			return nil
 		},
 	})
-	defer b.Close()
 	const n = 500
 	results := make(chan error, n)
 	var conns []net.Conn
 	for range n {
-		c, err := net.Dial("tcp", l.Addr().String())
+		c, err := net.Dial("tcp", proxy)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,24 +433,22 @@ func TestManyConnectionsAskOnce(t *testing.T) {
 // Close ends tunnels and questions.
 func TestClose(t *testing.T) {
 	_, o, _ := open(t)
-	client, _ := web.New(web.Options{Resolver: o, Dial: o.dial})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	asked, tunneled := make(chan struct{}), make(chan struct{})
-	b := Serve(l, Options{Client: client, Decide: func(ctx context.Context, t Target) error {
-		if t.Port == "22" {
-			close(tunneled)
-			return nil
-		}
-		close(asked)
-		<-ctx.Done()
-		return ctx.Err()
-	}, Check: func(context.Context, Target, netip.Addr, string) error { return nil }})
+	b, proxy := start(t, Options{
+		Client: client(t, web.Options{Resolver: o, Dial: o.dial}),
+		Decide: func(ctx context.Context, t Target) error {
+			if t.Port == "22" {
+				close(tunneled)
+				return nil
+			}
+			close(asked)
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	})
 	over := make(chan string, 2)
 	for _, port := range []string{":22", ":443"} {
-		go func() { over <- raw(t, l.Addr().String(), strings.ReplaceAll(connect, ":443", port), "") }()
+		go func() { over <- raw(t, proxy, strings.ReplaceAll(connect, ":443", port), "") }()
 	}
 	<-asked
 	<-tunneled
@@ -463,16 +470,8 @@ func TestUpstreamProxy(t *testing.T) {
 	}))
 	defer upstream.Close()
 	to, _ := url.Parse(upstream.URL)
-	client, err := web.New(web.Options{Resolver: o, Proxy: http.ProxyURL(to)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := Serve(l, Options{
-		Client: client, Check: func(context.Context, Target, netip.Addr, string) error { return nil },
+	_, proxy := start(t, Options{
+		Client: client(t, web.Options{Resolver: o, Proxy: http.ProxyURL(to)}),
 		Decide: func(_ context.Context, g Target) error {
 			if g.Host != "registry.example.com" {
 				return errors.New("denied")
@@ -480,9 +479,8 @@ func TestUpstreamProxy(t *testing.T) {
 			return nil
 		},
 	})
-	defer b.Close()
 	for _, at := range []string{"https://other.example.com/", "http://other.example.com/", "https://registry.example.com/"} {
-		if resp, err := via(l.Addr().String()).Get(at); err == nil && resp.StatusCode < 400 {
+		if resp, err := via(proxy).Get(at); err == nil && resp.StatusCode < 400 {
 			t.Errorf("%s: %s", at, resp.Status)
 		}
 	}

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -24,11 +25,19 @@ func (b *Broker) forward(c net.Conn, r *http.Request) {
 		refuse(c, http.StatusForbidden, err)
 		return
 	}
+	b.exchange(c, r, t, u)
+}
+
+// exchange sends a request to its host, and the answer to the command. If the request came over TLS, its host has
+// credentials.
+func (b *Broker) exchange(c net.Conn, r *http.Request, t Target, u *use) {
 	if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n")
 	}
+	_, secure := c.(*tls.Conn)
 	out := r.Clone(b.ctx)
-	out.RequestURI, out.URL.Host, out.Host, out.Close = "", t.String(), strings.TrimSuffix(t.String(), ":80"), false
+	out.RequestURI, out.URL.Host, out.Close = "", t.String(), false
+	out.Host = strings.TrimSuffix(strings.TrimSuffix(t.String(), ":80"), ":443")
 	if r.ContentLength == 0 {
 		out.Body = http.NoBody
 	}
@@ -37,7 +46,15 @@ func (b *Broker) forward(c net.Conn, r *http.Request) {
 	if out.Header.Get("User-Agent") == "" {
 		out.Header.Set("User-Agent", "") // no other one
 	}
+	added := false
+	if secure {
+		out.URL.Scheme = "https"
+		added = b.o.Credentials.add(t, out, u)
+	}
 	resp, err := b.plain.RoundTrip(out)
+	if err == nil && secure {
+		err = b.o.Credentials.clean(resp, added)
+	}
 	if err != nil {
 		refuse(c, http.StatusBadGateway, u.failed(b.ctx, err))
 		return

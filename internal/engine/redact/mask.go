@@ -33,11 +33,11 @@ type Secret struct {
 //
 // If two secrets overlap in the text, both are masked completely.
 type Mask struct {
-	patterns *patterns
-	table    *Table   // nil: Masked replaces all secrets
-	long     *matcher // values that are masked everywhere
-	short    *matcher // values that are masked after a colon and before an @
-	max      int      // length of the longest text
+	patterns *patterns // nil: tokens aren't masked
+	table    *Table    // nil: Masked replaces all secrets
+	long     *matcher  // values that are masked everywhere
+	short    *matcher  // values that are masked after a colon and before an @
+	max      int       // length of the longest text
 	// starts are the texts by their first byte.
 	starts [256][][]byte
 
@@ -95,6 +95,13 @@ func NewMask(secrets []Secret, table *Table) *Mask {
 	return m
 }
 
+// NewValues returns a mask for values only: it leaves tokens as they are.
+func NewValues(secrets []Secret) *Mask {
+	m := NewMask(secrets, nil)
+	m.patterns = nil
+	return m
+}
+
 // String returns s with every secret replaced.
 func (m *Mask) String(s string) string {
 	if m == nil || m.clean.has(s) {
@@ -140,7 +147,9 @@ type span struct {
 // meaning depends on what follows; len(b) if final.
 func (m *Mask) find(b []byte, final bool) (found []span, open int) {
 	s := scan{patterns: m.patterns, b: b, final: final, open: len(b)}
-	s.search()
+	if m.patterns != nil {
+		s.search()
+	}
 	all := m.table.unexcepted(b, s.found)
 	all = append(all, m.long.find(b)...)
 	all = append(all, m.short.find(b)...)
