@@ -163,7 +163,7 @@ func webKeys() []key {
 	}
 }
 
-const credentialsShape = `{"type":"array","items":{"type":"object","required":["host","header","value"],"properties":{` +
+const credentialsShape = `{"type":"array","items":{"type":"object","additionalProperties":false,"properties":{` +
 	`"host":{"type":"string"},"header":{"type":"string"},"value":{"type":"string"},` +
 	`"methods":{"type":"array","items":{"type":"string"}}}}}`
 
