@@ -61,7 +61,7 @@ func foreignSet(t *testing.T, dir string, change func(*Options)) (x *tool.Execut
 	o := wired(dir)
 	o.AllRead, o.State, o.Environ = true, filepath.Join(t.TempDir(), "state"), append(os.Environ(), "HOME="+t.TempDir())
 	o.Mode = func() string { return planMode }
-	o.Skills = []Skill{{Name: "tidy", Description: "How to tidy.", Dir: dir, Load: func() (string, error) { return "Sweep.", nil }}}
+	o.Skills = []Skill{{Name: "tidy", About: says("How to tidy."), Dir: dir, Load: func() (string, error) { return "Sweep.", nil }}}
 	o.WebFetch.AllowPrivateHosts = []string{strings.TrimPrefix(host.URL, "http://")}
 	o.WebSearch = WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: engine.URL}}}
 	if change != nil {

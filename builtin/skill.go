@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/tool"
@@ -13,69 +14,140 @@ import (
 var skillText string
 
 type skillArgs struct {
-	Skill string `json:"skill" description:"Skill name." alias:"command"`
+	Skill string `json:"skill,omitempty" description:"Skill name." alias:"command"`
 	Args  string `json:"args,omitempty" description:"Arguments for the skill."`
+	Query string `json:"query,omitempty" description:"Words to search all skills for, instead of loading one."`
 }
 
 // Skill is a set of instructions from the user or the project, loaded on demand.
 type Skill struct {
-	Name        string
-	Description string                 // when to use it
-	Dir         string                 // the files that its text refers to
-	Load        func() (string, error) // the text
+	Name  string
+	Dir   string                        // the files that its text refers to
+	About func() (text string, ok bool) // when to use it; false: the model doesn't get it
+	Load  func() (string, error)        // the text
 }
 
-// maxSkills is the maximum length of the list, in characters: every request has it.
-const maxSkills = 6000
+// Text returns the skill's instructions with arguments.
+func (s Skill) Text(args string) (string, error) {
+	text, err := s.Load()
+	if err != nil {
+		return "", err
+	}
+	const placeholder = "$ARGUMENTS"
+	switch args = strings.TrimSpace(args); {
+	case strings.Contains(text, placeholder):
+		text = strings.ReplaceAll(text, placeholder, args)
+	case args != "":
+		text += "\n\nArguments: " + args
+	}
+	return fmt.Sprintf("Skill %s. The files it refers to are in %s.\n\n%s", s.Name, s.Dir, text), nil
+}
+
+const (
+	maxSkills      = 4000 // bytes of the list: every request has it
+	maxSkillsFound = 20
+)
 
 // skill returns the tool that loads skills. It isn't offered if there are none.
 func skill(skills []Skill) tool.Tool {
-	about := strings.TrimSpace(skillText)
-	var lines, names []string
-	for _, s := range skills {
-		lines = append(lines, fmt.Sprintf("\n- %s: %s", s.Name, oneLine(s.Description, 300)))
-		names = append(names, s.Name)
-	}
-	if len(lines) > 0 {
-		about += " The skills:" + bounded(lines, maxSkills)
-	}
 	return tool.Define(tool.Def[skillArgs]{
 		Name: "skill", DisplayName: "Skill",
 		Summary:     "Load the instructions of a skill",
-		Description: about, Kind: tool.Read, Deferred: len(skills) == 0, Needs: tool.NeedsSession,
+		Description: strings.TrimSpace(skillText) + listSkills(skills), Kind: tool.Read, Deferred: len(skills) == 0,
+		Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a skillArgs) (*tool.Invocation, error) {
-			s, err := findSkill(skills, names, a.Skill)
+			invocation := &tool.Invocation{
+				Access: []tool.Access{tool.Nothing}, // it is the user's own, or from a trusted project
+			}
+			if a.Query != "" && a.Skill == "" {
+				invocation.Description = "search the skills"
+				invocation.Run = func(context.Context, *tool.Live) (tool.Result, error) {
+					found := searchSkills(skills, a.Query)
+					return tool.Result{Content: []tool.Part{tool.Text(found)}, Display: tool.Markdown(found)}, nil
+				}
+				return invocation, nil
+			}
+			s, err := findSkill(skills, a.Skill)
 			if err != nil {
 				return nil, err
 			}
-			return &tool.Invocation{
-				Description: "load the skill " + s.Name,
-				Access:      []tool.Access{tool.Nothing}, // it is the user's own, or from a trusted project
-				Run: func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-					if err := ctx.Err(); err != nil {
-						return tool.Result{}, err
-					}
-					text, err := s.Load()
-					if err != nil {
-						return tool.Result{}, tool.Errorf(readContentFailure, "%w\nContinue without it.", err)
-					}
-					if strings.TrimSpace(a.Args) != "" {
-						text += "\n\nArguments: " + a.Args
-					}
-					return tool.Result{
-						Content: []tool.Part{tool.Text(fmt.Sprintf("Skill %s. The files it refers to are in %s.\n\n%s",
-							s.Name, s.Dir, text))},
-						Display: tool.Markdown("Loaded the skill " + tool.Visible(s.Name) + "."),
-					}, nil
-				},
-			}, nil
+			invocation.Description = "load the skill " + s.Name
+			invocation.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				if err := ctx.Err(); err != nil {
+					return tool.Result{}, err
+				}
+				text, err := s.Text(a.Args)
+				if err != nil {
+					return tool.Result{}, tool.Errorf(readContentFailure, "%w\nContinue without it.", err)
+				}
+				return tool.Result{
+					Content: []tool.Part{tool.Text(text)},
+					Display: tool.Markdown("Loaded the skill " + tool.Visible(s.Name) + "."),
+				}, nil
+			}
+			return invocation, nil
 		},
 	})
 }
 
-func findSkill(skills []Skill, names []string, name string) (Skill, error) {
+// listSkills returns the list of skills for the tool's description. Skills that don't fit aren't even read.
+func listSkills(skills []Skill) string {
+	var b strings.Builder
+	for i, s := range skills {
+		text, ok := s.About()
+		if !ok {
+			continue
+		}
+		more := fmt.Sprintf("\n- … and %d more: search them with query", len(skills)-i)
+		line := fmt.Sprintf("\n- %s: %s", s.Name, oneLine(text, 300))
+		if b.Len()+len(line)+len(more) > maxSkills {
+			b.WriteString(more)
+			break
+		}
+		b.WriteString(line)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return " The skills:" + b.String()
+}
+
+// searchSkills lists the skills whose name or description has most of the words.
+func searchSkills(skills []Skill, query string) string {
+	type match struct {
+		line  string
+		words int
+	}
+	var all []match
 	for _, s := range skills {
-		if strings.EqualFold(s.Name, strings.TrimSpace(name)) {
+		text, ok := s.About()
+		m := match{line: fmt.Sprintf("- %s: %s", s.Name, oneLine(text, 300))}
+		for word := range strings.FieldsSeq(strings.ToLower(query)) {
+			if strings.Contains(strings.ToLower(m.line), word) {
+				m.words++
+			}
+		}
+		if ok && m.words > 0 {
+			all = append(all, m)
+		}
+	}
+	if len(all) == 0 {
+		return "No skill matches. Use other words, or continue without a skill."
+	}
+	slices.SortStableFunc(all, func(a, b match) int { return b.words - a.words })
+	var b strings.Builder
+	for _, m := range all[:min(len(all), maxSkillsFound)] {
+		b.WriteString(m.line + "\n")
+	}
+	return b.String() + "Load one by its name."
+}
+
+func findSkill(skills []Skill, name string) (Skill, error) {
+	var names []string
+	for _, s := range skills {
+		if !strings.EqualFold(s.Name, strings.TrimSpace(name)) {
+			names = append(names, s.Name)
+		} else if _, ok := s.About(); ok {
 			return s, nil
 		}
 	}

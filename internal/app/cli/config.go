@@ -273,20 +273,20 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		_, err = fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
 		return err
 	}
-	items, err := directory.Requests()
+	requests, err := directory.Requests()
 	if err != nil {
 		return err
 	}
-	if len(items) == 0 {
+	if len(requests.Items) == 0 {
 		_, err := fmt.Fprintf(env.Stdout, "Nothing to trust: %s requests no additional permissions.\n", dir)
 		return err
 	}
-	state, err := store.State(dir, items)
+	state, err := directory.TrustState(requests)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "The project %s requests:\n", dir)
-	io.WriteString(env.Stdout, trust.Describe(items))
+	io.WriteString(env.Stdout, trust.Describe(requests.Items))
 	if state == trust.Trusted {
 		_, err := fmt.Fprintln(env.Stdout, "This project is trusted.")
 		return err
@@ -294,7 +294,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if err := agree(ctx, env, o); err != nil {
 		return err
 	}
-	if err := store.Trust(dir, items); err != nil {
+	if err := directory.Grant(requests); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(env.Stdout, "Trusted. You'll be asked again if any of this changes. Undo: adze "+

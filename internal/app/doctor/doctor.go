@@ -114,6 +114,7 @@ func (c *Report) Session(ctx context.Context, s *session.Session, found sandbox.
 		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where().String())))
 	}
 	c.agents(s)
+	c.skills(s)
 	c.hooks(s)
 	c.sessions(s)
 	c.undo(ctx, s)
@@ -214,6 +215,23 @@ func (c *Report) agents(s *session.Session) {
 			c.ok(r.Name)
 		} else {
 			c.warn(r.Name + ": " + strings.Join(problems, "; "))
+		}
+	}
+}
+
+// skills counts the skills, and lists those that can't be used or that others hide.
+func (c *Report) skills(s *session.Session) {
+	if len(s.Definitions.Skills) == 0 {
+		return
+	}
+	c.section("skills")
+	c.ok(humanize.Count(len(s.Definitions.Skills), "skill"))
+	for _, k := range s.Definitions.Found {
+		for _, path := range k.Hides {
+			c.warn(path + " is ignored: " + k.Path + " has the same name")
+		}
+		if _, err := k.About(); err != nil {
+			c.warn(err.Error())
 		}
 	}
 }

@@ -54,13 +54,15 @@ func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trust
 		return nil, false, err
 	}
 	items := f.wants(s)
-	if len(items) == 0 {
+	if len(items) == 0 && len(f.Places(false).Requests()) == 0 {
 		return s, false, nil
 	}
 	state, err := f.Trust().State(f.Path, items)
 	switch {
 	case err != nil:
 		f.Env.Notice(err.Error())
+	case state == trust.Trusted && len(items) == 0: // only definitions: the settings are the same
+		return s, true, nil
 	case state == trust.Trusted:
 		src.Trusted = true
 		s, err = settings.Load(src)
@@ -92,17 +94,15 @@ func (f Directory) TellNotes(s *settings.Settings, interactive bool) {
 // Trust returns the store of the user's trusted projects.
 func (f Directory) Trust() *trust.Store { return trust.Open(f.Home) }
 
-// places returns the directories of definitions.
+// Places returns the directories of definitions.
 func (f Directory) Places(trusted bool) contextfiles.Places {
-	user := []string{f.Home}
-	if f.Env.Home != "" {
-		user = append(user, filepath.Join(f.Env.Home, ".qwen"))
+	p := contextfiles.Places{
+		Own: f.Home, Home: f.Env.Home, Project: contextfiles.Root(f.Path, f.Env.Home), Trusted: trusted,
 	}
-	return contextfiles.Places{
-		User:    user,
-		Project: contextfiles.Root(f.Path, f.Env.Home),
-		Trusted: trusted,
+	if trusted {
+		p.Seals = f.Trust().Seals(f.Path)
 	}
+	return p
 }
 
 // Scope is the settings file that a change is for. The zero value is the user's own.
@@ -225,11 +225,11 @@ func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		state, err := f.Trust().State(f.Path, before)
+		state, err := f.Trust().State(f.Path, before.settings)
 		if err != nil {
 			return "", err
 		}
-		if len(before) > 0 && state != trust.Trusted {
+		if len(before.Items) > 0 && state != trust.Trusted {
 			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all " +
 				"projects), or run adze trust first.")
 		}
@@ -244,7 +244,7 @@ func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, f.Trust().Trust(f.Path, after)
+	return path, f.Trust().Renew(f.Path, after.settings)
 }
 
 // SandboxWrite returns the paths that settings make writable in sandboxes.

@@ -12,7 +12,6 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
-	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
@@ -108,15 +107,44 @@ func (f Directory) TakesEffect(c SettingChange) (untrusted bool, note string) {
 	return false, ""
 }
 
-// Requests returns what the project's files request, bound to what would run: the exact settings, and the content of
-// the project's own programs that they name.
-func (f Directory) Requests() ([]trust.Item, error) {
+// Requests are what the project's files request, bound to what would run: the exact settings, the content of the
+// project's own programs that they name, and the content of its definitions.
+type Requests struct {
+	Items    []trust.Item // all of them, for the user
+	settings []trust.Item // without definitions, which are approved one by one
+	seals    map[string]string
+}
+
+// Requests returns what the project's files request.
+func (f Directory) Requests() (r Requests, err error) {
 	s, err := settings.Load(f.sources())
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	return f.wants(s), nil
+	r.settings = f.wants(s)
+	r.Items, r.seals = slices.Clip(r.settings), map[string]string{}
+	for _, d := range f.Places(false).Sealed() {
+		_, text, _ := strings.Cut(d.Seal, " ")
+		item := trust.Item{Effect: trust.AddsTools, What: d.What + " " + d.Path, Text: "content " + text}
+		if len(d.Runs) > 0 {
+			item.Effect, item.Text = trust.RunsProgram, strings.Join(d.Runs, "; ")+" "+item.Text
+		}
+		r.Items, r.seals[d.Path] = append(r.Items, item), d.Seal
+	}
+	return r, nil
 }
+
+// TrustState returns whether the user trusts exactly these requests.
+func (f Directory) TrustState(r Requests) (trust.State, error) {
+	state, err := f.Trust().State(f.Path, r.settings)
+	if state == trust.Trusted && !maps.Equal(r.seals, f.Trust().Seals(f.Path)) {
+		state = trust.Changed
+	}
+	return state, err
+}
+
+// Grant trusts these requests.
+func (f Directory) Grant(r Requests) error { return f.Trust().Trust(f.Path, r.settings, r.seals) }
 
 func (f Directory) wants(s *settings.Settings) []trust.Item {
 	var items []trust.Item
@@ -133,7 +161,7 @@ func (f Directory) wants(s *settings.Settings) []trust.Item {
 			Effect: trust.RunsProgram, What: "the file " + path, Text: trust.ContentHash(filepath.Join(f.Path, path)),
 		})
 	}
-	return append(items, wantsDefinitions(f.Places(true))...)
+	return items
 }
 
 // wantsSetting returns the requests of a setting, one for each server.
@@ -205,54 +233,4 @@ func onOneLine(text string) string {
 		return text
 	}
 	return b.String()
-}
-
-// wantsDefinitions returns the project's subagents, skills and command files that run programs, bound to their content.
-func wantsDefinitions(p contextfiles.Places) []trust.Item {
-	var items []trust.Item
-	agents, _ := contextfiles.Agents(p)
-	for _, a := range agents {
-		if a.Scope == contextfiles.Project {
-			items = append(items, trust.Item{
-				Effect: trust.AddsTools, What: "agent " + a.Name, Text: a.Path + " " + trust.ContentHash(a.Path),
-			})
-		}
-	}
-	skills, _ := contextfiles.Skills(p)
-	for _, s := range skills {
-		if s.Scope == contextfiles.Project {
-			items = append(items, trust.Item{
-				Effect: trust.AddsTools, What: "skill " + s.Name,
-				Text: s.Dir + " " + trust.ContentHash(filepath.Join(s.Dir, "SKILL.md")),
-			})
-		}
-	}
-	commands, _ := contextfiles.Commands(p)
-	for _, c := range commands {
-		if c.Scope == contextfiles.Project && c.Runs() {
-			items = append(items, trust.Item{
-				Effect: trust.RunsProgram, What: "command /" + c.Name, Text: c.Path + " runs " +
-					strings.Join(shellLines(c), "; ") + " " + trust.ContentHash(c.Path),
-			})
-		}
-	}
-	return items
-}
-
-// shellLines returns the commands of a command file, with a placeholder for arguments.
-func shellLines(c contextfiles.Command) []string {
-	var lines []string
-	for _, p := range c.Parts {
-		if p.Kind != contextfiles.ShellPart {
-			continue
-		}
-		var b strings.Builder
-		for _, s := range p.Shell {
-			if b.WriteString(s.Text); s.Kind == contextfiles.ArgumentsPart {
-				b.WriteString("{{args}}")
-			}
-		}
-		lines = append(lines, "!{"+b.String()+"}")
-	}
-	return lines
 }

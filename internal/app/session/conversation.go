@@ -467,6 +467,9 @@ func (c *changes) forgotten() {
 	defer c.mu.Unlock()
 	c.known, c.stale = c.begin, true
 	c.differs()
+	if nested := c.session.Definitions.Nested; nested != nil {
+		nested.Forget()
+	}
 }
 
 // news returns the changes since the last call, one message each.

@@ -2,15 +2,19 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Definitions are the texts of the user and the project for models: context files, subagents, skills.
@@ -20,12 +24,17 @@ type Definitions struct {
 	directory project.Directory
 	Places    contextfiles.Places
 	Skills    []builtin.Skill
+	Found     []contextfiles.Skill // also disabled ones
 	Trusted   bool
-	names     []string // of context files; nil: the usual ones
+	Nested    *contextfiles.Nested // context files below the directory; nil: they aren't loaded
+	names     []string             // of context files; nil: the usual ones
 }
 
 func readDefinitions(f project.Directory, trusted bool, set settings.Context) *Definitions {
 	d := &Definitions{directory: f, Trusted: trusted, Places: f.Places(trusted), names: settings.Texts(set.FileNames)}
+	if set.Nested {
+		d.Nested = contextfiles.NewNested(f.Path, d.names, time.Now())
+	}
 	agents, notes := contextfiles.Agents(d.Places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
@@ -34,11 +43,23 @@ func readDefinitions(f project.Directory, trusted bool, set settings.Context) *D
 		})
 	}
 	skills, more := contextfiles.Skills(d.Places)
+	unapproved := false
+	d.Found = skills
 	for _, s := range skills {
 		if slices.Contains(settings.Texts(set.DisabledSkills), s.Name) {
 			continue
 		}
-		d.Skills = append(d.Skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
+		skill := builtin.Skill{Name: s.Name, Dir: s.Path, Load: s.Read}
+		skill.About = func() (string, bool) {
+			about, err := s.About()
+			var changed *contextfiles.UnapprovedError
+			if again := errors.As(err, &changed) && unapproved; err != nil && !again { // one of them is enough
+				unapproved = changed != nil
+				f.Env.Notice(err.Error())
+			}
+			return about.Description, err == nil && !about.Manual
+		}
+		d.Skills = append(d.Skills, skill)
 	}
 	if out := d.Places.LeftOut(); len(out) > 0 {
 		f.Env.Notice(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
@@ -67,11 +88,29 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 	return types
 }
 
+// user returns the directories of the user's own context files.
+func (d *Definitions) user() []string {
+	dirs := []string{d.Places.Own}
+	if d.Places.Home != "" {
+		dirs = append(dirs, filepath.Join(d.Places.Home, ".qwen"))
+	}
+	return dirs
+}
+
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{
-		User: d.Places.User, Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.names,
+		User: d.user(), Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.names,
 	})
+}
+
+// Loaded returns the context files that the model has, with those that calls reached.
+func (d *Definitions) Loaded() []contextfiles.File {
+	files := d.Memory().Files
+	if d.Nested != nil {
+		files = append(files, d.Nested.Files()...)
+	}
+	return files
 }
 
 // Describe returns the content of the context files for a user; without any, where they could be.
@@ -82,4 +121,38 @@ func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 			names, d.directory.Home)
 	}
 	return memory.Text
+}
+
+// resume continues a session that began earlier: what changed since then may be its own work.
+func (d *Definitions) resume(began time.Time) {
+	if d.Nested != nil {
+		d.Nested = contextfiles.NewNested(d.directory.Path, d.names, began)
+	}
+}
+
+// nested adds the context files of the directories that a call of a file tool reached for the first time. They are in
+// its result rather than in the system prompt, so that the cached prefix stays.
+func (s *Session) nested(q tool.Request, o tool.Outcome) tool.Outcome {
+	n := s.Definitions.Nested
+	if n == nil {
+		return o
+	}
+	n.Changed(o.Changes.Kept())
+	switch q.Declaration.Kind {
+	case tool.Read, tool.Search, tool.Edit:
+	default:
+		return o
+	}
+	if q.Declaration.Origin != "" || o.Status != tool.StatusSuccess {
+		return o
+	}
+	for _, a := range q.Access {
+		if a.Verb != tool.Reads && a.Verb != tool.Writes || !filepath.IsAbs(a.Target) {
+			continue
+		}
+		for _, text := range n.Reached(q.Call.By, q.Declaration.Name, filepath.Clean(a.Target)) {
+			o = added(o, text)
+		}
+	}
+	return o
 }

@@ -38,6 +38,7 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	}
 	found = s.tracker.Undoable(found.Join(more))
 	o = noted(o, found.Note(s.Tools.Roots()))
+	o = s.nested(q, o)
 	if found.Running {
 		s.jobs.started(q)
 	}

@@ -294,7 +294,7 @@ func (d *desk) trust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Trust().Trust(f.Path, items); err != nil {
+	if err := f.Grant(items); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -36,6 +36,7 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 	var ends []record.Entry
 	w.View(func(state *journal.State) {
 		ends = record.Settle(state, lost != "")
+		s.Definitions.resume(state.Created)
 		out.title = state.Title
 		for by := range state.Agents {
 			out.names = append(out.names, by)

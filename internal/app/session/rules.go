@@ -75,6 +75,26 @@ func written(entries []settings.Entry) []permission.Written {
 	return out
 }
 
+// Only returns a policy that denies calls outside allowed-tools of a command file. It allows the others, so that it can
+// only narrow what another policy allows.
+func (s *Session) Only(allowed []string) (tool.Policy, error) {
+	entries := make([]permission.Written, len(allowed))
+	for i, text := range allowed {
+		entries[i].Text = text
+	}
+	core, err := permission.ReadCore(entries)
+	if err != nil {
+		return nil, fmt.Errorf("allowed-tools: %w", err)
+	}
+	covers := core.Policy(s.world)
+	return func(r tool.Request) tool.Decision {
+		if !core.Has(r.Declaration) || covers != nil && covers(r).Verdict != tool.Allow {
+			return tool.Decision{Reason: "its allowed-tools doesn't include this command"}
+		}
+		return tool.Decision{Verdict: tool.Allow}
+	}, nil
+}
+
 // Denied returns the deny rules of settings. Tools in tools.exclude are denied as well, whatever name a call uses, and
 // an entry of tools.disabled with a specifier is a deny rule.
 func Denied(s *settings.Settings) []settings.Entry {

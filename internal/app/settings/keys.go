@@ -158,6 +158,11 @@ func contextKeys() []key {
 			about: "Names of context files, in place of AGENTS.md and QWEN.md.", put: putFileNames,
 		},
 		{
+			name: "context.nested", preset: "true", shape: booleanShape,
+			about: "Load context files of directories below when a tool first reaches them.",
+			put:   boolean(func(s *Settings) *bool { return &s.Context.Nested }),
+		},
+		{
 			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
 			about: "Share of the context window at which a conversation is compacted; 0 or 1: only when the server " +
 				"rejects it.",
@@ -222,7 +227,7 @@ func builtin() Settings {
 			ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", Trial: "auto",
 			OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10},
 		},
-		Context: Context{GitIgnore: true, CompactAt: 0.85},
+		Context: Context{Nested: true, GitIgnore: true, CompactAt: 0.85},
 		UI:      UI{Theme: Themes()[0], Notifications: notifications()[0], OutputLines: 5},
 	}
 }

@@ -31,8 +31,8 @@ type Flag struct {
 type layer struct {
 	path          string
 	qwen, project bool
-	system        bool // of the machine
-	serversOnly   bool // only MCP servers are read
+	system        bool   // of the machine
+	servers       string // the key of MCP servers, if only these are read
 }
 
 func (src Sources) layers() []layer {
@@ -59,7 +59,9 @@ func (src Sources) layers() []layer {
 	}
 	add(src.AdzeHome, "", false, false)
 	if src.Project != "" {
-		ls = append(ls, layer{path: filepath.Join(src.Project, ".mcp.json"), project: true, serversOnly: true})
+		ls = append(ls,
+			layer{path: filepath.Join(src.Project, ".vscode", "mcp.json"), project: true, servers: vscodeKey},
+			layer{path: filepath.Join(src.Project, ".mcp.json"), project: true, servers: serversKey})
 	}
 	add(src.Project, ".qwen", true, true)
 	add(src.Project, ".adze", false, true)
@@ -90,7 +92,7 @@ func (src Sources) Files() []File {
 	for _, l := range src.layers() {
 		scope := "user"
 		switch {
-		case l.serversOnly:
+		case l.servers != "":
 			continue
 		case l.system:
 			scope = "system"
@@ -151,7 +153,7 @@ func (l *loader) files(src Sources) error {
 	var seen []os.FileInfo
 	for _, layer := range src.layers() {
 		f, info, err := readFile(layer.path)
-		if err != nil && layer.serversOnly {
+		if err != nil && layer.servers != "" {
 			l.ignore(err)
 			continue
 		}
@@ -163,7 +165,7 @@ func (l *loader) files(src Sources) error {
 			continue
 		}
 		seen = append(seen, info)
-		if layer.serversOnly {
+		if layer.servers != "" {
 			l.serversOf(f, layer, !src.Trusted)
 			continue
 		}

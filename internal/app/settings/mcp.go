@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // MCP is the configuration of MCP servers.
@@ -56,11 +58,17 @@ func replaced(at func(*Settings) *[]Entry) func(*Settings, given) (string, error
 	}
 }
 
-// serversOf reads the servers of a project's .mcp.json. The file has no rules that could protect, so errors in it don't
-// stop the start.
+// vscodeKey is the key of MCP servers in .vscode/mcp.json.
+const vscodeKey = "servers"
+
+// serversOf reads the servers of a project's .mcp.json or .vscode/mcp.json. These files have no rules that could
+// protect, so errors in them don't stop the start.
 func (l *loader) serversOf(f *file, from layer, tightenOnly bool) {
+	if from.servers == vscodeKey {
+		f = l.fromVSCode(f)
+	}
 	for _, m := range f.root().members() {
-		if m.name != serversKey || m.kind() == "null" {
+		if m.name != from.servers || m.kind() == "null" {
 			continue
 		}
 		for _, k := range l.keys {
@@ -72,6 +80,24 @@ func (l *loader) serversOf(f *file, from layer, tightenOnly bool) {
 			}
 		}
 	}
+}
+
+// fromVSCode replaces VS Code's variables, also so that trust finds the programs that a server names.
+func (l *loader) fromVSCode(f *file) *file {
+	dir, err := json.Marshal(filepath.Dir(filepath.Dir(f.path)))
+	if err != nil {
+		return f
+	}
+	variables := strings.NewReplacer("${workspaceFolder}", string(dir[1:len(dir)-1]), "${env:", "${")
+	text := variables.Replace(string(f.clean))
+	if strings.Contains(text, "${input:") {
+		l.ignore(&Error{From: Place{Source: f.path}, Key: "${input:…}",
+			Reason: "VS Code asks for it. Set a variable, and write ${env:NAME}"})
+	}
+	if changed, err := parse(f.path, []byte(text)); err == nil {
+		return changed
+	}
+	return f
 }
 
 // ignore turns an error into a note.

@@ -73,6 +73,7 @@ type ToolSearch struct {
 type Context struct {
 	IncludeDirectories []Entry // further directories of the workspace
 	FileNames          []Entry // names of context files, instead of AGENTS.md and QWEN.md
+	Nested             bool    // context files of directories below are loaded on demand
 	GitIgnore          bool    // git-ignored files are skipped
 	IgnoreFiles        []Entry // further names of AI ignore files
 	DisabledSkills     []Entry

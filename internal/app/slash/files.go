@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/session"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
@@ -31,8 +31,8 @@ func (c *Commands) readFiles() (files []contextfiles.Command, notes []string) {
 	return files, notes
 }
 
-// custom returns the commands of command files as they are now.
-func (c *Commands) custom() []Command {
+// custom returns the commands of command files, as they are now, and skills. Skills are read only to describe them.
+func (c *Commands) custom(describe bool) []Command {
 	var all []Command
 	files, _ := c.readFiles()
 	for _, f := range files {
@@ -43,34 +43,45 @@ func (c *Commands) custom() []Command {
 		all = append(all, Command{
 			Name: f.Name, Words: hint, About: fmt.Sprintf("%s (%s)", f.Description, f.Scope),
 			run: func(ctx context.Context, s *session.Session, words string) (Expansion, error) {
-				if err := c.mayRun(f); err != nil {
-					return Expansion{}, err
-				}
 				return expandFile(ctx, s, f, words)
 			},
 		})
 	}
+	taken := map[string]bool{}
+	for _, other := range append(c.table(), all...) {
+		taken[other.Name] = true
+		for _, name := range other.Also {
+			taken[name] = true
+		}
+	}
+	for _, k := range c.s.Definitions.Skills {
+		if !taken[k.Name] {
+			all = append(all, skillCommand(k, describe))
+		}
+	}
 	return all
 }
 
-// mayRun returns why a command file must not run: nothing runs from a project that isn't trusted.
-func (c *Commands) mayRun(f contextfiles.Command) error {
-	if !f.Runs() || f.Scope != contextfiles.Project {
-		return nil
+// skillCommand returns a skill as a command: /NAME arguments.
+func skillCommand(k builtin.Skill, describe bool) Command {
+	about := ""
+	if describe {
+		about, _ = k.About()
 	}
-	file, how := shortPath(f.Path, c.s.Directory.Path), "'adze trust'"
-	if c.front&Answers != 0 {
-		how = "/trust"
+	return Command{
+		Name: k.Name, Words: "[ARGS]", About: about + " (skill)",
+		run: func(ctx context.Context, s *session.Session, words string) (Expansion, error) {
+			text, err := k.Text(words)
+			if err != nil {
+				return Expansion{}, errorf("/%s: %v", k.Name, err)
+			}
+			named, err := s.PromptParts(ctx, words, words) // files that the arguments name
+			if err != nil {
+				return Expansion{}, err
+			}
+			return Expansion{Parts: append([]model.Part{model.Text(text)}, named[1:]...)}, nil
+		},
 	}
-	if !c.s.Definitions.Trusted {
-		return errorf("/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", f.Name,
-			file, how)
-	}
-	if !slices.ContainsFunc(c.files, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, f) }) {
-		return errorf("/%s: %s runs commands, and it changed since the session started\nReview it with %s, "+
-			"and start a new session.", f.Name, file, how)
-	}
-	return nil
 }
 
 // expandFile returns the prompt of a command file with its placeholders replaced, in order. Commands are judged like
@@ -84,9 +95,9 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 		case contextfiles.LiteralPart:
 			text.WriteString(p.Text)
 		case contextfiles.ArgumentsPart:
-			text.WriteString(words)
+			text.WriteString(argumentOf(p, words))
 		case contextfiles.ShellPart:
-			out, err := runForPrompt(ctx, s, shellLine(p.Shell, words))
+			out, err := runForPrompt(ctx, s, c.Allowed, shellLine(p.Shell, words))
 			if err != nil {
 				return Expansion{}, errorf("/%s: %s:%d: %v", c.Name, file, p.Line, err)
 			}
@@ -111,23 +122,33 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 	return Expansion{Parts: append(prompt, named[1:]...)}, nil
 }
 
+// argumentOf returns the arguments that a part stands for.
+func argumentOf(p contextfiles.Part, words string) string {
+	if p.Arg == 0 {
+		return words
+	}
+	if all := splitQuoted(words); p.Arg <= len(all) {
+		return all[p.Arg-1]
+	}
+	return ""
+}
+
 // shellLine returns a command with its arguments inserted, as one quoted word each time.
 func shellLine(parts []contextfiles.Part, words string) string {
 	var b strings.Builder
 	for _, p := range parts {
-		switch {
-		case p.Kind != contextfiles.ArgumentsPart:
+		if p.Kind != contextfiles.ArgumentsPart {
 			b.WriteString(p.Text)
-		case words != "":
-			b.WriteString(shellwords.Quote(words))
+		} else if argument := argumentOf(p, words); argument != "" {
+			b.WriteString(shellwords.Quote(argument))
 		}
 	}
 	return b.String()
 }
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and
-// returns its output.
-func runForPrompt(ctx context.Context, s *session.Session, line string) (string, error) {
+// returns its output. allowed are the only tools that the file may use; nil: any.
+func runForPrompt(ctx context.Context, s *session.Session, allowed []string, line string) (string, error) {
 	shell, err := session.Shell(s.Executor.Registry)
 	if err != nil {
 		return "", err
@@ -136,8 +157,16 @@ func runForPrompt(ctx context.Context, s *session.Session, line string) (string,
 	if err != nil {
 		return "", err
 	}
+	policy := s.Executor.Policy
+	if allowed != nil {
+		only, err := s.Only(allowed)
+		if err != nil {
+			return "", err
+		}
+		policy = tool.Stricter(policy, only)
+	}
 	x := &tool.Executor{
-		Registry: s.Executor.Registry, Policy: s.Executor.Policy, Ask: s.Executor.Ask, Before: s.Executor.Before,
+		Registry: s.Executor.Registry, Policy: policy, Ask: s.Executor.Ask, Before: s.Executor.Before,
 		Mask: s.Executor.Mask, Check: s.Executor.Check, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 	}
 	batch := x.Batch(ctx)

@@ -120,19 +120,19 @@ func settingKeys(context.Context, *session.Session) []Value {
 
 // trust shows what the project requests, and trusts it if the user approves.
 func (c *Commands) trust(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
-	dir, store := s.Directory.Path, s.Directory.Trust()
-	items, err := s.Directory.Requests()
+	dir := s.Directory.Path
+	requests, err := s.Directory.Requests()
 	if err != nil {
 		return Expansion{}, err
 	}
-	if len(items) == 0 {
+	if len(requests.Items) == 0 {
 		return Expansion{Print: "Nothing to trust: " + dir + " requests no additional permissions."}, nil
 	}
-	state, err := store.State(dir, items)
+	state, err := s.Directory.TrustState(requests)
 	if err != nil {
 		return Expansion{}, err
 	}
-	list := "The project " + dir + " requests:\n" + trust.Describe(items)
+	list := "The project " + dir + " requests:\n" + trust.Describe(requests.Items)
 	if state == trust.Trusted {
 		return Expansion{Print: list + "This project is trusted."}, nil
 	}
@@ -140,7 +140,7 @@ func (c *Commands) trust(ctx context.Context, s *session.Session, _ string) (Exp
 		return Expansion{Print: list + "This project isn't trusted. Run 'adze trust' to trust it."}, nil
 	}
 	trusted := func(context.Context) (Expansion, error) {
-		if err := store.Trust(dir, items); err != nil {
+		if err := s.Directory.Grant(requests); err != nil {
 			return Expansion{}, err
 		}
 		return Expansion{

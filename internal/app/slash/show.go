@@ -111,7 +111,8 @@ func slashSkills(_ context.Context, s *session.Session, _ string) (Expansion, er
 	}
 	var rows [][]string
 	for _, k := range s.Definitions.Skills {
-		rows = append(rows, []string{k.Name, k.Description})
+		about, _ := k.About()
+		rows = append(rows, []string{k.Name, about})
 	}
 	return Expansion{Print: "Skills, which the model loads when it needs them:\n" + columns(rows)}, nil
 }

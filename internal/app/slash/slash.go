@@ -20,7 +20,6 @@ import (
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
-	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/model"
@@ -86,15 +85,12 @@ func (x Expansion) ForPerson() bool {
 type Commands struct {
 	s     *session.Session
 	front Ability
-	// files are the command files at the start. Trust in a project covers the programs that these run.
-	files []contextfiles.Command
 }
 
 // New returns the commands of a session for a front end, and reports command files that are ignored.
 func New(s *session.Session, front Ability) *Commands {
 	c := &Commands{s: s, front: front}
-	var notes []string
-	c.files, notes = c.readFiles()
+	_, notes := c.readFiles()
 	for _, n := range notes {
 		s.Env.Notice(n)
 	}
@@ -106,9 +102,11 @@ func (c *Commands) For(s *session.Session) *Commands { return New(s, c.front) }
 
 // List returns the commands that work in the front end: those of the table, of command files, and the known prompts of
 // MCP servers.
-func (c *Commands) List() []Command {
+func (c *Commands) List() []Command { return c.list(true) }
+
+func (c *Commands) list(describe bool) []Command {
 	all := slices.DeleteFunc(c.table(), func(one Command) bool { return one.needs&^c.front != 0 })
-	all = append(all, c.custom()...)
+	all = append(all, c.custom(describe)...)
 	all = append(all, Prompts(c.s.Outside.Servers())...)
 	disabled := settings.Texts(c.s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Command) bool {
@@ -125,7 +123,7 @@ func (c *Commands) Find(prompt string) (Command, bool) {
 	if !ok {
 		return Command{}, false
 	}
-	return find(c.List(), name)
+	return find(c.list(false), name)
 }
 
 // Values returns the possible arguments of a command, if they are a list.
@@ -157,10 +155,10 @@ func (c *Commands) Expand(ctx context.Context, prompt string) (Expansion, bool, 
 	if !ok {
 		return Expansion{}, false, nil
 	}
-	found, known := find(c.List(), name)
+	found, known := find(c.list(false), name)
 	if !known || found.Name == "help" {
 		c.s.Outside.Settle(ctx) // servers whose prompts aren't known yet
-		found, known = find(c.List(), name)
+		found, known = find(c.list(false), name)
 	}
 	if !known {
 		if err := c.unknown(name); err != nil {
@@ -205,12 +203,15 @@ func (c *Commands) unknown(name string) error {
 		return nil
 	}
 	var names []string
-	for _, known := range c.List() {
+	for _, known := range c.list(false) {
 		names = append(append(names, known.Name), known.Also...)
 	}
 	hint := "See /help."
 	if close := nearest.Names(name, names); len(close) > 0 {
 		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
+	}
+	if len(c.s.Definitions.Places.LeftOut()) > 0 {
+		hint = "Commands and skills of this project are ignored until you trust it: see 'adze trust'."
 	}
 	return errorf("unknown command /%s\n%s To send it as text, start with a space.", name, hint)
 }
@@ -501,11 +502,18 @@ func slashContext(_ context.Context, s *session.Session, _ string) (Expansion, e
 		return n
 	}
 	n := humanize.Number[int]
+	files := ""
+	for _, f := range s.Definitions.Loaded() {
+		files += fmt.Sprintf("\n| %s | %s | %s |", inCell(f.Name), n(f.Kept), inCell(f.Why))
+	}
+	if files != "" {
+		files = "\n\n| context file | bytes | loaded because |\n|---|--:|---|" + files
+	}
 	return Expansion{Markdown: true, Print: fmt.Sprintf("%s of %s tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| "+
 			"system prompt | %s |\n| context files | %s |\n"+
 			"| built-in tools | %s |\n| external tools | %s |\n| messages | %s |\n\nThe parts are estimates.",
 			n(used), n(u.Window), 100*used/max(1, u.Window), n(u.System), n(u.Memory), n(sum(u.Builtin)),
-			n(sum(u.External)), n(u.Messages))},
+			n(sum(u.External)), n(u.Messages)) + files},
 		nil
 }
 

@@ -3,9 +3,10 @@
 //	store := trust.Open(adzeHome)
 //	if store.State(dir, items) != trust.Trusted { … its settings can only add restrictions … }
 //
-// Trust applies to a list of requests, not to a directory: if a pull changes a command, the hash of the list changes,
-// and the project is untrusted until the user reviews it. The package doesn't interpret the requests; it only finds the
-// programs of a project that a setting or command names, and hashes them.
+// Trust applies to a list of requests, not to a directory: if a pull changes a setting, the hash of the list changes,
+// and the project is untrusted until the user reviews it. Files of definitions are approved one by one. The package
+// doesn't interpret the requests; it only finds the programs of a project that a setting or command names, and hashes
+// them.
 package trust
 
 import (
@@ -15,9 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,8 +95,16 @@ func (s *Store) State(directory string, items []Item) (State, error) {
 	return Trusted, nil
 }
 
-// Trust stores an approval of exactly these items.
-func (s *Store) Trust(directory string, items []Item) error {
+// Trust stores an approval of exactly these items and files: see Seals.
+func (s *Store) Trust(directory string, items []Item, seals map[string]string) error {
+	if err := s.saveSeals(directory, seals); err != nil {
+		return err
+	}
+	return s.Renew(directory, items)
+}
+
+// Renew stores an approval of other items. The approved files stay the same.
+func (s *Store) Renew(directory string, items []Item) error {
 	return s.change(func(grants map[string]grant) {
 		grants[directory] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)}
 	})
@@ -101,7 +112,60 @@ func (s *Store) Trust(directory string, items []Item) error {
 
 // Forget revokes trust.
 func (s *Store) Forget(directory string) error {
+	if err := s.saveSeals(directory, nil); err != nil {
+		return err
+	}
 	return s.change(func(grants map[string]grant) { delete(grants, directory) })
+}
+
+// Seals returns what identifies the content of the files that the user approved, by their paths; empty: none. They are
+// compared when a file is used, because comparing hundreds of files would delay the start.
+func (s *Store) Seals(directory string) map[string]string {
+	seals := map[string]string{}
+	raw, err := os.ReadFile(s.sealsPath(directory))
+	if err != nil { // nothing is approved
+		return seals
+	}
+	for line := range strings.Lines(string(raw)) {
+		quoted, seal, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if path, err := strconv.Unquote(quoted); err == nil {
+			seals[path] = seal
+		}
+	}
+	return seals
+}
+
+// sealsPath returns a file of its own for each project, so that the start of one doesn't read those of all.
+func (s *Store) sealsPath(directory string) string {
+	sum := sha256.Sum256([]byte(directory))
+	return filepath.Join(filepath.Dir(s.path), "trust", hex.EncodeToString(sum[:16]))
+}
+
+func (s *Store) saveSeals(directory string, seals map[string]string) error {
+	path := s.sealsPath(directory)
+	if len(seals) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("save the trusted projects: %w", err)
+		}
+		return nil
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(seals)) {
+		b.WriteString(strconv.Quote(name) + "\t" + seals[name] + "\n")
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		o := atomicfile.Options{Mode: 0o600}
+		if old, err := os.ReadFile(path); err == nil {
+			hash := sha256.Sum256(old)
+			o.Old = &hash
+		}
+		_, err = atomicfile.Write(path, []byte(b.String()), o)
+	}
+	if err != nil {
+		return fmt.Errorf("save the trusted projects: %w", err)
+	}
+	return nil
 }
 
 func (s *Store) read() (map[string]grant, []byte, error) {

@@ -22,7 +22,7 @@ func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 	if got := state("/a", make...); got != Unknown {
 		t.Errorf("before: %v", got)
 	}
-	if err := s.Trust("/a", make); err != nil {
+	if err := s.Trust("/a", make, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestManyAtOnceLoseNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := Open(home).Trust(fmt.Sprint("/", i), nil); err != nil {
+			if err := Open(home).Trust(fmt.Sprint("/", i), nil, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -87,7 +87,7 @@ func TestBrokenStore(t *testing.T) {
 	if st, err := Open(home).State("/a", nil); err == nil || st != Unknown {
 		t.Errorf("%v, %v", st, err)
 	}
-	if err := Open(home).Trust("/a", nil); err == nil {
+	if err := Open(home).Trust("/a", nil, nil); err == nil {
 		t.Error("a broken store was overwritten")
 	}
 }

@@ -2,12 +2,9 @@ package contextfiles
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/adze-dev/adze/internal/engine/ignore"
 )
 
 // Agent is the definition of a subagent.
@@ -24,43 +21,43 @@ type Agent struct {
 	Scope Scope
 }
 
-// Agents reads the definitions of subagents: .adze/agents/*.md and .qwen/agents/*.md of the project, if it is trusted,
-// then agents/*.md of the user's directories. The first of equal names counts. Invalid definitions are reported.
+// Agents reads the definitions of subagents: those of the project, if it is trusted, then the user's. The first of
+// equal names counts. Invalid definitions are reported.
 func Agents(p Places) ([]Agent, []string) {
 	var all []Agent
-	var notes []string
-	ignored := p.ignored()
-	for _, dir := range p.directories("agents") {
-		entries, err := dir.entries()
-		if err != nil {
-			notes = append(notes, err.Error())
-		}
-		for _, e := range entries {
-			if e.IsDir() || !strings.EqualFold(filepath.Ext(e.Name()), ".md") {
-				continue
+	dirs, notes := p.directories(agentKind)
+	for _, d := range dirs {
+		files, err := d.files(maxDefinitions)
+		notes = noted(notes, err)
+		for _, rel := range files {
+			a, err := d.agent(rel)
+			if notes = noted(notes, err); err == nil {
+				all = append(all, a)
 			}
-			a, err := dir.agent(filepath.Join(dir.dir, e.Name()), ignored)
-			if err != nil {
-				notes = append(notes, err.Error())
-				continue
-			}
-			all = append(all, a)
 		}
 	}
 	return unique(all, func(a Agent) string { return a.Name }), notes
 }
 
-func (p Places) ignored() *ignore.Rules {
-	if p.Project == "" {
-		return nil
+// noted adds an error to notes; nil: none.
+func noted(notes []string, err error) []string {
+	if err == nil {
+		return notes
 	}
-	return ignore.New(ignore.Options{Roots: []string{p.Project}})
+	return append(notes, err.Error())
 }
 
-func (p definitionDir) agent(path string, ignored *ignore.Rules) (Agent, error) {
-	m, err := p.read(path, ignored)
+func (d definitionDir) agent(rel string) (Agent, error) {
+	m, err := d.whole(rel)
+	if m.Name == "" && strings.HasPrefix(d.place.dir, ".opencode") {
+		m.Name = strings.TrimSuffix(rel, filepath.Ext(rel))
+	}
 	if err == nil {
 		err = m.check()
+	}
+	if err == nil && m.Permissions != nil {
+		err = fmt.Errorf("read %s: the key permission isn't supported, and it may be a restriction. List its tools",
+			m.path)
 	}
 	if err != nil {
 		return Agent{}, err
@@ -70,8 +67,16 @@ func (p definitionDir) agent(path string, ignored *ignore.Rules) (Agent, error) 
 		return Agent{}, err
 	}
 	a := Agent{
-		Name: m.Name, Description: m.Description, Prompt: m.body, Tools: m.Tools, Without: m.Without, Mode: mode,
-		Path: m.path, Scope: p.scope,
+		Name: m.Name, Description: m.Description, Prompt: m.body, Without: m.Without, Mode: mode,
+		Path: m.path, Scope: d.scope,
+	}
+	for _, name := range m.Tools {
+		if out, ok := strings.CutPrefix(name, removed); ok {
+			a.Without = append(a.Without, out)
+		}
+	}
+	if len(a.Without) == len(m.Without) { // otherwise all the others
+		a.Tools = m.Tools
 	}
 	if m.Model != "inherit" {
 		a.Model = m.Model
@@ -92,7 +97,7 @@ func (m matter) mode() (string, error) {
 		}
 	}
 	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(word)) {
-	case "", "bubble", "inherit":
+	case "", "bubble", "inherit", "subagent", "all": // the last two are opencode's, about who may start it
 		return "", nil
 	case "plan":
 		return "plan", nil
@@ -108,63 +113,64 @@ func (m matter) mode() (string, error) {
 
 // Skill is a directory with a SKILL.md: instructions that are read on demand.
 type Skill struct {
-	Name        string
-	Description string // when to use it
-	Dir         string // for the files that its text refers to
-	Scope       Scope
+	Name  string   // of its directory
+	Path  string   // of its directory, for the files that its text refers to
+	Hides []string // paths of skills with the same name, which are ignored
+	Scope Scope
 
-	place   definitionDir
-	ignored *ignore.Rules
+	dir definitionDir
+	rel string // of its file
 }
 
 const skillFile = "SKILL.md"
 
-// Skills returns the skills: directories in .adze/skills and .qwen/skills of the project, if it is trusted, then in
-// skills of the user's directories. The first of equal names counts. Invalid skills are reported.
+// Skills lists the skills: those of the project, if it is trusted, then the user's. The first of equal names counts.
+// None is read yet.
 func Skills(p Places) ([]Skill, []string) {
 	var all []Skill
-	var notes []string
-	ignored := p.ignored()
-	for _, dir := range p.directories("skills") {
-		entries, err := dir.entries()
-		if err != nil {
-			notes = append(notes, err.Error())
-		}
-		for _, e := range entries {
-			path := filepath.Join(dir.dir, e.Name())
-			if _, err := os.Stat(filepath.Join(path, skillFile)); err != nil {
-				continue
-			}
-			s, err := dir.skill(path, ignored)
-			if err != nil {
+	at := map[string]int{}
+	dirs, notes := p.directories(skillKind)
+	for _, d := range dirs {
+		files, err := d.files(maxDefinitions)
+		notes = noted(notes, err)
+		for _, rel := range files {
+			name := filepath.Dir(rel)
+			if err := checkName(filepath.Join(d.dir, name), name); err != nil {
 				notes = append(notes, err.Error())
 				continue
 			}
-			all = append(all, s)
+			path := filepath.Join(d.dir, name)
+			if i, there := at[strings.ToLower(name)]; there {
+				all[i].Hides = append(all[i].Hides, path)
+				continue
+			}
+			at[strings.ToLower(name)] = len(all)
+			all = append(all, Skill{Name: name, Path: path, Scope: d.scope, dir: d, rel: rel})
 		}
 	}
-	return unique(all, func(s Skill) string { return s.Name }), notes
+	return all, notes
 }
 
-func (p definitionDir) skill(dir string, ignored *ignore.Rules) (Skill, error) {
-	m, err := p.read(filepath.Join(dir, skillFile), ignored)
-	if err != nil {
-		return Skill{}, err
+// About is what a skill says about itself.
+type About struct {
+	Description string
+	Allowed     []string // the tools that it uses; nil: not said
+	Manual      bool     // only the user starts it
+}
+
+// About reads the skill's front matter.
+func (s Skill) About() (About, error) {
+	m, err := s.dir.front(s.rel)
+	if err == nil {
+		m.Name = s.Name
+		err = m.check()
 	}
-	if m.Name == "" {
-		m.Name = filepath.Base(dir)
-	}
-	if err := m.check(); err != nil {
-		return Skill{}, err
-	}
-	return Skill{
-		Name: m.Name, Description: m.Description, Dir: filepath.Dir(m.path), Scope: p.scope, place: p, ignored: ignored,
-	}, nil
+	return About{m.Description, m.Allowed, m.Manual}, err
 }
 
 // Read returns the skill's current text.
 func (s Skill) Read() (string, error) {
-	m, err := s.place.read(filepath.Join(s.Dir, skillFile), s.ignored)
+	m, err := s.dir.whole(s.rel)
 	if err != nil {
 		return "", fmt.Errorf("load skill %s: %w", s.Name, err)
 	}

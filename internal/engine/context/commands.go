@@ -3,25 +3,19 @@ package contextfiles
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Command is a prompt in a file that the user sends by name: commands/git/commit.md is /git:commit.
 type Command struct {
 	Name        string
 	Description string
-	Hint        string // its arguments
+	Hint        string   // its arguments
+	Allowed     []string // the tools that its commands may use; nil: not restricted
 	Path        string
 	Scope       Scope
 	Parts       []Part
@@ -32,6 +26,7 @@ type Part struct {
 	Kind PartKind
 	Text string // of a LiteralPart; the path of a FilePart
 	Line int    // where it starts
+	Arg  int    // of an ArgumentsPart: the number of the only argument; 0: all
 	// Shell is the command of a ShellPart: literals and arguments.
 	Shell []Part
 }
@@ -75,86 +70,39 @@ func (c Command) has(k PartKind) bool {
 // maxCommandDepth is the maximum depth of nested directories of commands.
 const maxCommandDepth = 5
 
-// Commands reads the command files, *.md and *.toml: of .adze/commands and .qwen/commands of the project, then of
-// commands in the user's directories. The first of equal names counts. They are read even if the project isn't trusted:
-// the caller decides whether they may run programs. Invalid files are reported, with file and line.
+// Commands reads the command files: those of the project, if it is trusted, then the user's. The first of equal names
+// counts. Invalid files are reported, with file and line.
 func Commands(p Places) ([]Command, []string) {
 	var all []Command
-	var notes []string
-	ignored := p.ignored()
-	p.Trusted = true
-	for _, dir := range p.directories("commands") {
-		files, err := dir.commandFiles()
-		if err != nil {
-			notes = append(notes, err.Error())
-		}
-		for _, f := range files {
-			c, err := dir.command(f, ignored)
-			if err != nil {
-				notes = append(notes, err.Error())
-				continue
+	dirs, notes := p.directories(commandKind)
+	for _, d := range dirs {
+		files, err := d.files(maxDefinitions)
+		notes = noted(notes, err)
+		for _, rel := range files {
+			c, err := d.command(rel)
+			if notes = noted(notes, err); err == nil {
+				all = append(all, c)
 			}
-			all = append(all, c)
 		}
 	}
 	return unique(all, func(c Command) string { return c.Name }), notes
 }
 
-// commandFiles returns the paths of command files below a directory, relative to it.
-func (p definitionDir) commandFiles() ([]string, error) {
-	if p.roots != nil {
-		if _, ok := names.Within(real(p.dir), p.roots); !ok {
-			return nil, fmt.Errorf("list %s: it is a link to a path outside %s", p.dir, p.roots[0])
-		}
-	}
-	var found []string
-	tooMany := fmt.Errorf("list %s: it has more than %d command files, and only the first ones are read", p.dir,
-		maxDefinitions)
-	err := filepath.WalkDir(real(p.dir), func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			if errors.Is(err, os.ErrNotExist) {
-				return nil
-			}
-			return fmt.Errorf("list commands: %w", err)
-		}
-		rel, err := filepath.Rel(real(p.dir), path)
-		if err != nil || rel == "." {
-			return err
-		}
-		if e.IsDir() {
-			if strings.HasPrefix(e.Name(), ".") || strings.Count(filepath.ToSlash(rel), "/") >= maxCommandDepth {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if ext := strings.ToLower(filepath.Ext(rel)); ext != ".md" && ext != ".toml" {
-			return nil
-		}
-		if len(found) == maxDefinitions {
-			return tooMany
-		}
-		found = append(found, rel)
-		return nil
-	})
-	return found, err
-}
-
 // command reads a command file.
-func (p definitionDir) command(rel string, ignored *ignore.Rules) (Command, error) {
-	path := filepath.Join(p.dir, rel)
-	f, err := open(path, p.roots, ignored)
+func (d definitionDir) command(rel string) (Command, error) {
+	path := filepath.Join(d.dir, rel)
+	f, err := d.open(rel)
+	if err == nil {
+		err = d.approved(rel, f.text, true)
+	}
 	if err != nil {
 		return Command{}, err
 	}
-	if len(f.text) > maxDefinition {
-		return Command{}, fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)
-	}
 	ext := filepath.Ext(rel)
-	c := Command{Path: f.path, Scope: p.scope, Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)),
+	c := Command{Path: f.path, Scope: d.scope, Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)),
 		"/", ":")}
-	if len([]rune(c.Name)) > maxName || !nameForm().MatchString(c.Name) {
-		return Command{}, fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ . -", path,
-			maxName)
+	if err := checkName(path, c.Name); err != nil {
+		return Command{}, err
 	}
 	text, first := f.text, 1
 	if strings.EqualFold(ext, ".toml") {
@@ -166,7 +114,7 @@ func (p definitionDir) command(rel string, ignored *ignore.Rules) (Command, erro
 		err = &lineError{first, "the prompt is empty"}
 	}
 	if err == nil {
-		c.Parts, err = parseParts(strings.TrimRight(text, " \t\n"), first)
+		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first)
 	}
 	if err != nil {
 		return Command{}, at(path, err)
@@ -217,12 +165,10 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	if !ok {
 		return "", 1, &lineError{1, "the front matter isn't closed with a line of ---"}
 	}
-	var m struct {
-		Description string `yaml:"description"`
-		Hint        string `yaml:"argument-hint"`
-	}
-	if err := yaml.Unmarshal([]byte(front), &m); err != nil {
-		if yaml.Unmarshal([]byte(quoted(front)), &m) != nil {
+	m, plainly := plain(front)
+	if !plainly {
+		var err error
+		if m, err = fromYAML(front); err != nil {
 			line, why := 1, "the front matter isn't valid YAML"
 			if found := yamlLine().FindStringSubmatch(err.Error()); found != nil {
 				line, _ = strconv.Atoi(found[1])
@@ -231,85 +177,130 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 			return "", 1, &lineError{line + 1, why}
 		}
 	}
-	c.Description, c.Hint = m.Description, m.Hint
+	c.Description, c.Hint, c.Allowed = m.Description, m.Hint, m.Allowed
 	return body, 1 + strings.Count(text[:len(text)-len(body)], "\n"), nil
 }
 
-// parseParts finds the placeholders of a prompt that starts in a line. Their replacements are not parsed again, so that
-// no file and no argument can run a command.
-func parseParts(text string, line int) ([]Part, error) {
+// parts finds the placeholders of a prompt that starts in a line. Their replacements are not parsed again, so that no
+// file and no argument can run a command.
+func (f form) parts(text string, line int) ([]Part, error) {
 	var parts []Part
-	literal := strings.Builder{}
-	flush := func() {
-		if literal.Len() > 0 {
-			parts = append(parts, Part{Kind: LiteralPart, Text: literal.String(), Line: line})
-			literal.Reset()
-		}
-	}
+	from := 0 // of the literal
 	for i := 0; i < len(text); {
 		rest := text[i:]
-		now := line + strings.Count(text[:i], "\n")
-		switch {
-		case argumentsAt(rest) > 0:
-			flush()
-			parts = append(parts, Part{Kind: ArgumentsPart, Line: now})
-			i += argumentsAt(rest)
-		case strings.HasPrefix(rest, "!{"), strings.HasPrefix(rest, "@{"):
-			end := closingBrace(rest[2:])
-			if end < 0 {
-				return nil, &lineError{now, rest[:2] + " isn't closed with }"}
-			}
-			inner := strings.TrimSpace(rest[2 : 2+end])
-			if inner == "" {
-				return nil, &lineError{now, rest[:2] + "} is empty"}
-			}
-			flush()
-			p := Part{Kind: FilePart, Text: inner, Line: now}
-			if rest[0] == '!' {
-				p = Part{Kind: ShellPart, Line: now, Shell: shellParts(inner, now)}
-			}
-			parts = append(parts, p)
-			i += end + 3
-		default:
-			literal.WriteByte(text[i])
+		p, length, err := f.placeholder(rest, i == 0 || strings.ContainsRune(" \t\n", rune(text[i-1])))
+		if length == 0 && err == nil {
 			i++
+			continue
 		}
+		p.Line = line + strings.Count(text[:i], "\n")
+		if err != nil {
+			return nil, &lineError{p.Line, err.Error()}
+		}
+		parts = appendLiteral(parts, text, from, i, line)
+		for j := range p.Shell {
+			p.Shell[j].Line = p.Line
+		}
+		parts = append(parts, p)
+		i += length
+		from = i
 	}
-	flush()
-	return parts, nil
+	return appendLiteral(parts, text, from, len(text), line), nil
 }
 
-// shellParts returns a command with the placeholders of arguments in it.
-func shellParts(command string, line int) []Part {
+func appendLiteral(parts []Part, text string, from, to, line int) []Part {
+	if from == to {
+		return parts
+	}
+	return append(parts, Part{Kind: LiteralPart, Text: text[from:to], Line: line + strings.Count(text[:from], "\n")})
+}
+
+// placeholder returns the placeholder that a text starts with, and its length; 0: none. begins is whether a word begins
+// there.
+func (f form) placeholder(s string, begins bool) (Part, int, error) {
+	if arg, length := f.argument(s); length > 0 {
+		return Part{Kind: ArgumentsPart, Arg: arg}, length, nil
+	}
+	if f == dollars {
+		if rest, ok := strings.CutPrefix(s, "!`"); ok && begins {
+			if end := strings.IndexAny(rest, "`\n"); end > 0 && rest[end] == '`' {
+				return Part{Kind: ShellPart, Shell: f.shell(strings.TrimSpace(rest[:end]))}, end + len("!``"), nil
+			}
+		}
+		return Part{}, 0, nil
+	}
+	if !strings.HasPrefix(s, "!{") && !strings.HasPrefix(s, "@{") {
+		return Part{}, 0, nil
+	}
+	end := closingBrace(s[2:])
+	if end < 0 {
+		return Part{}, 0, errors.New(s[:2] + " isn't closed with }")
+	}
+	inner := strings.TrimSpace(s[2 : 2+end])
+	if inner == "" {
+		return Part{}, 0, errors.New(s[:2] + "} is empty")
+	}
+	if s[0] == '!' {
+		return Part{Kind: ShellPart, Shell: f.shell(inner)}, end + 3, nil
+	}
+	return Part{Kind: FilePart, Text: inner}, end + 3, nil
+}
+
+// shell returns a command with the placeholders of arguments in it.
+func (f form) shell(command string) []Part {
 	var parts []Part
 	from := 0
 	for i := 0; i < len(command); {
-		n := argumentsAt(command[i:])
+		arg, n := f.argument(command[i:])
 		if n == 0 {
 			i++
 			continue
 		}
-		if i > from {
-			parts = append(parts, Part{Kind: LiteralPart, Text: command[from:i], Line: line})
-		}
-		parts = append(parts, Part{Kind: ArgumentsPart, Line: line})
+		parts = append(appendLiteral(parts, command, from, i, 0), Part{Kind: ArgumentsPart, Arg: arg})
 		i += n
 		from = i
 	}
-	if from < len(command) {
-		parts = append(parts, Part{Kind: LiteralPart, Text: command[from:], Line: line})
-	}
-	return parts
+	return appendLiteral(parts, command, from, len(command), 0)
 }
 
-// argumentsAt returns the length of the placeholder of arguments that a text starts with; 0: none.
-func argumentsAt(s string) int {
+// shellLines returns the commands of a command file, with placeholders for arguments.
+func (c Command) shellLines() (lines []string) {
+	for _, p := range c.Parts {
+		if p.Kind != ShellPart {
+			continue
+		}
+		var b strings.Builder
+		for _, s := range p.Shell {
+			switch {
+			case s.Kind != ArgumentsPart:
+				b.WriteString(s.Text)
+			case s.Arg > 0:
+				fmt.Fprintf(&b, "$%d", s.Arg)
+			default:
+				b.WriteString("{{args}}")
+			}
+		}
+		lines = append(lines, "!{"+b.String()+"}")
+	}
+	return lines
+}
+
+// argument returns the length of the placeholder of arguments that a text starts with, 0 if there is none, and the
+// number of the argument, 0 for all.
+func (f form) argument(s string) (arg, length int) {
+	if s[0] != '$' && s[0] != '{' {
+		return 0, 0
+	}
 	for _, p := range []string{"{{args}}", "$ARGUMENTS"} {
-		if strings.HasPrefix(s, p) {
-			return len(p)
+		if strings.HasPrefix(s, p) && (f == braces || s[0] == '$') {
+			return 0, len(p)
 		}
 	}
-	return 0
+	if f == dollars && len(s) > 1 && s[0] == '$' && '1' <= s[1] && s[1] <= '9' &&
+		(len(s) == 2 || s[2] < '0' || s[2] > '9') {
+		return int(s[1] - '0'), 2
+	}
+	return 0, 0
 }
 
 // closingBrace returns where the brace before s is closed; -1 if it isn't.

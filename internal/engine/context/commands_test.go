@@ -20,17 +20,17 @@ func TestCommands(t *testing.T) {
 		"home/commands/.git/x.md":          "not one",
 	})
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	got, notes := Commands(Places{User: []string{at("home")}, Project: at("p")})
+	got, notes := Commands(Places{Own: at("home"), Project: at("p"), Trusted: true})
 	want := []Command{
-		{"fix", "Fixes: all", "[file]", at("p/.adze/commands/fix.md"), Project, []Part{
-			{Kind: LiteralPart, Text: "\nFix ", Line: 5}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " with ", Line: 5},
+		{"fix", "Fixes: all", "[file]", nil, at("p/.adze/commands/fix.md"), Project, []Part{
+			{Kind: LiteralPart, Text: "\nFix ", Line: 5}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " with ", Line: 6},
 			{Kind: ShellPart, Line: 6, Shell: []Part{{Kind: LiteralPart, Text: "go vet ", Line: 6}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " ${X}", Line: 6}}},
-			{Kind: LiteralPart, Text: " and ", Line: 5}, {Kind: FilePart, Text: "a b.txt", Line: 6}, {Kind: LiteralPart, Text: ".", Line: 5},
+			{Kind: LiteralPart, Text: " and ", Line: 6}, {Kind: FilePart, Text: "a b.txt", Line: 6}, {Kind: LiteralPart, Text: ".", Line: 6},
 		}},
-		{"git:commit", "Commits", "", at("p/.qwen/commands/git/commit.toml"), Project, []Part{
+		{"git:commit", "Commits", "", nil, at("p/.qwen/commands/git/commit.toml"), Project, []Part{
 			{Kind: LiteralPart, Text: "Write \"one\"line: ", Line: 5}, {Kind: ArgumentsPart, Line: 5},
 		}},
-		{"Plain", "Title", "", at("home/commands/Plain.MD"), User, []Part{{Kind: LiteralPart, Text: "# Title\nSay {hi}.", Line: 1}}},
+		{"Plain", "Title", "", nil, at("home/commands/Plain.MD"), User, []Part{{Kind: LiteralPart, Text: "# Title\nSay {hi}.", Line: 1}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -65,7 +65,7 @@ func TestCommandsThatCannotBeUsed(t *testing.T) {
 		"p.toml": {"prompt = \"\\ud800\"", "p.toml:1: escape sequence is not a valid"},
 	} {
 		dir := tree(t, map[string]string{"commands/" + name: c.text})
-		got, notes := Commands(Places{User: []string{dir}})
+		got, notes := Commands(Places{Own: dir})
 		if len(got) > 0 || len(notes) != 1 || !strings.Contains(notes[0], c.want) {
 			t.Errorf("%s: got %v, %q, want %q", name, got, notes, c.want)
 		}
@@ -79,7 +79,7 @@ func TestManyCommands(t *testing.T) {
 	for i := range maxDefinitions + 1 {
 		files[fmt.Sprintf("commands/c%d.md", i)] = "x"
 	}
-	got, notes := Commands(Places{User: []string{tree(t, files)}})
+	got, notes := Commands(Places{Own: tree(t, files)})
 	if len(got) != maxDefinitions || len(notes) != 1 {
 		t.Errorf("%d commands, %q", len(got), notes)
 	}
@@ -92,7 +92,9 @@ func FuzzCommandFiles(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _ = tomlStrings(text)
-		_, _ = parseParts(text, 1)
+		_, _ = braces.parts(text, 1)
+		_, _ = dollars.parts(text, 1)
+		_, _ = readMatter("x", text)
 		_, _, _ = new(Command).fromMarkdown(text)
 	})
 }

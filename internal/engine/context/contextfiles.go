@@ -10,9 +10,11 @@
 package contextfiles
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
@@ -21,11 +23,13 @@ import (
 
 // Options set where to look. Paths are absolute.
 type Options struct {
-	User  []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
-	Dir   string   // the working directory
-	Root  string   // the project's top directory; "": see [Root]
-	Home  string   // the user's home directory: the project's top is never at or above it, unless Dir is
-	Names []string // names of files; nil: AGENTS.md and QWEN.md, which the user's own directories may have in any case
+	User []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
+	Dir  string   // the working directory
+	Root string   // the project's top directory; "": see [Root]
+	Home string   // the user's home directory: the project's top is never at or above it, unless Dir is
+	// Names are the names of files; nil: AGENTS.md and QWEN.md, which the user's own directories may have in any case,
+	// or in a project's directory without them a file of other programs.
+	Names []string
 }
 
 // Limits: every request of the model has all of this.
@@ -59,6 +63,7 @@ type File struct {
 	Name       string // for users: relative to the project's top, otherwise Path
 	Scope      Scope
 	ImportedBy string // the Name of the file that imports it
+	Why        string // it was loaded, for users
 	Size       int    // bytes of its text
 	Kept       int    // bytes of it in Loaded.Text
 }
@@ -75,24 +80,50 @@ func Load(o Options) Loaded {
 	if o.Root == "" {
 		o.Root = Root(o.Dir, o.Home)
 	}
-	if len(o.Names) == 0 {
+	chosen := len(o.Names) > 0
+	if !chosen {
 		o.Names = usualNames()
 	}
-	l := &loader{options: o, seen: map[string]bool{}, ignored: ignore.New(ignore.Options{Roots: []string{o.Root}})}
+	l := &loader{
+		options: o, seen: map[string]bool{}, texts: map[string]bool{},
+		ignored: ignore.New(ignore.Options{Roots: []string{o.Root}}),
+	}
 	for _, dir := range o.User {
 		for _, name := range withUsual(o.Names) {
 			l.top(filepath.Join(dir, name), userArea(dir))
 		}
 	}
 	for _, dir := range directories(o.Root, o.Dir) {
-		for _, name := range o.Names {
-			l.top(filepath.Join(dir, name), l.projectArea())
+		for _, path := range filesIn(dir, o.Names, !chosen) {
+			l.top(path, l.projectArea())
 		}
 	}
 	if len(l.files) == 0 {
 		return Loaded{Notes: l.notes}
 	}
 	return Loaded{Text: header + l.text.String(), Files: l.files, Notes: l.notes}
+}
+
+// substitutes are the files of other programs, of which the first one is read where there is no usual one.
+func substitutes() []string {
+	return []string{"CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}
+}
+
+// filesIn returns the context files of a project's directory.
+func filesIn(dir string, names []string, substitute bool) (paths []string) {
+	existing := func(names []string, most int) {
+		for _, name := range names {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if _, err := os.Lstat(path); err == nil && len(paths) < most {
+				paths = append(paths, path)
+			}
+		}
+	}
+	existing(names, len(names))
+	if substitute && len(paths) == 0 {
+		existing(substitutes(), 1)
+	}
+	return paths
 }
 
 // Root returns a project's top directory: the nearest directory at or above dir that has .git, or dir itself. A home
@@ -132,6 +163,7 @@ type loader struct {
 	options Options
 	ignored *ignore.Rules
 	seen    map[string]bool // by real path
+	texts   map[string]bool // what was added
 	text    strings.Builder
 	files   []File
 	notes   []string
@@ -149,6 +181,17 @@ type area struct {
 // userArea returns the area of the user's own files: they may be links to anywhere, but imports must be in the same
 // directory.
 func userArea(dir string) area { return area{scope: User, base: real(dir)} }
+
+// why returns why a file that no other one imports is loaded.
+func (l *loader) why(f source, a area) string {
+	switch {
+	case a.scope == User:
+		return "your own"
+	case slices.Contains(l.options.Names, filepath.Base(f.path)):
+		return "it is at or above the working directory"
+	}
+	return "there is no AGENTS.md or QWEN.md beside it"
+}
 
 func (l *loader) projectArea() area {
 	root := real(l.options.Root)
@@ -181,7 +224,7 @@ func (l *loader) top(path string, a area) {
 
 // add adds a file, and then its imports. stack has the chain of imports.
 func (l *loader) add(f source, a area, stack []string) {
-	if l.seen[f.path] || l.full {
+	if l.seen[f.path] || l.texts[f.text] || l.full { // a copy or a link
 		return
 	}
 	name := a.shown(f.path)
@@ -193,7 +236,7 @@ func (l *loader) add(f source, a area, stack []string) {
 			name, l.text.Len()>>10, maxTotal>>10, len(l.files), maxFiles)
 		return
 	}
-	l.seen[f.path] = true
+	l.seen[f.path], l.texts[f.text] = true, true
 	by := ""
 	if len(stack) > 0 {
 		by = stack[len(stack)-1]
@@ -203,13 +246,14 @@ func (l *loader) add(f source, a area, stack []string) {
 	if len(kept) < len(f.text) {
 		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
 	}
-	l.files = append(l.files, File{
-		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept),
-	})
 	why := ""
 	if by != "" {
 		why = ", imported by " + by
 	}
+	l.files = append(l.files, File{
+		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept),
+		Why: cmp.Or(strings.TrimPrefix(why, ", "), l.why(f, a)),
+	})
 	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n%s %s ---\n", name, why, strings.TrimSpace(kept), endMark,
 		name)
 	l.imports(f, a, append(stack[:len(stack):len(stack)], name))

@@ -209,7 +209,7 @@ func TestBounds(t *testing.T) {
 	}
 	for i := range 200 {
 		name := fmt.Sprintf("f%03d.md", i)
-		files[name] = strings.Repeat(line, 100)
+		files[name] = name + strings.Repeat(line, 100) // a copy would be read once
 		files["s/QWEN.md"] += "@../" + name + "\n"
 	}
 	dir := tree(t, files)

@@ -1,13 +1,13 @@
 package contextfiles
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestAgents(t *testing.T) {
@@ -23,7 +23,7 @@ func TestAgents(t *testing.T) {
 		"home/agents/sub/x.md":       "not one",
 	})
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	p := Places{User: []string{at("home"), at("absent")}, Project: at("p"), Trusted: true}
+	p := Places{Own: at("home"), Home: at("absent"), Project: at("p"), Trusted: true}
 	got, notes := Agents(p)
 	want := []Agent{
 		{"reviewer", "Reviews changes.", "You review.", []string{"read_file", "grep_search"}, []string{"Write", "Edit"}, "big", "plan", at("p/.adze/agents/reviewer.md"), Project},
@@ -62,7 +62,7 @@ func TestAgentsThatCannotBeUsed(t *testing.T) {
 		"agents/j.md": "---\nname: j\ndescription: " + strings.Repeat("long ", 1000) + "\n---\n",
 		"agents/k.md": "---\na: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ntools: *d\nname: k\ndescription: d\n---\n",
 	})
-	got, notes := Agents(Places{User: []string{dir}})
+	got, notes := Agents(Places{Own: dir})
 	if len(got) != 1 || got[0].Name != "j" || len([]rune(got[0].Description)) != maxAbout {
 		t.Errorf("%+v", got)
 	}
@@ -86,21 +86,27 @@ func TestSkills(t *testing.T) {
 		"home/skills/file.md":             "",
 	})
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	p := Places{User: []string{at("home")}, Project: at("p"), Trusted: true}
+	p := Places{Own: at("home"), Project: at("p"), Trusted: true}
 	got, notes := Skills(p)
-	want := []Skill{
-		{Name: "release", Description: "How to release.", Dir: at("p/.adze/skills/release"), Scope: Project},
-		{Name: "plain", Description: "Named by its folder.", Dir: at("p/.qwen/skills/plain"), Scope: Project},
+	var lines []string
+	for _, s := range got {
+		about, err := s.About()
+		lines = append(lines, fmt.Sprint(s.Name, "|", about.Description, "|", s.Path, "|", s.Scope, "|", s.Hides, "|", err))
 	}
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Skill{})); d != "" {
+	want := []string{
+		"release|How to release.|" + at("p/.adze/skills/release") + "|project|[" + at("home/skills/release") + "]|<nil>",
+		"plain|Named by its folder.|" + at("p/.qwen/skills/plain") + "|project|[]|<nil>",
+		"bad||" + at("home/skills/bad") + "|user|[]|read " + at("home/skills/bad/SKILL.md") + ": it does not begin with front matter between two lines of ---",
+	}
+	if d := cmp.Diff(want, lines); d != "" {
 		t.Error(d)
 	}
-	notesHold(t, notes, "does not begin with front matter")
+	notesHold(t, notes)
 	if text, err := got[0].Read(); err != nil || text != "Tag it; see notes.md." {
 		t.Errorf("%q, %v", text, err)
 	}
 	p.Trusted = false
-	if got, notes = Skills(p); len(got) != 1 || got[0].Scope != User || len(notes) != 1 || len(p.LeftOut()) == 0 {
+	if got, notes = Skills(p); len(got) != 2 || got[0].Scope != User || len(notes) != 0 || len(p.LeftOut()) == 0 {
 		t.Errorf("untrusted: %+v %q", got, notes)
 	}
 }
@@ -123,11 +129,16 @@ func TestDefinitionsBehindLinks(t *testing.T) {
 	}
 	notesHold(t, notes, "it is a link to a path outside", "it is a link to a path outside")
 	skills, notes := Skills(places)
-	if len(skills) != 0 {
-		t.Errorf("%+v", skills)
+	notesHold(t, notes)
+	for _, s := range skills {
+		if _, err := s.About(); err == nil || !strings.Contains(err.Error(), "it is a link to a path outside") {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if text, err := s.Read(); err == nil {
+			t.Errorf("%s: %q", s.Name, text)
+		}
 	}
-	notesHold(t, notes, "it is a link to a path outside")
-	places = Places{User: []string{filepath.Join(dir, "home")}}
+	places = Places{Own: filepath.Join(dir, "home")}
 	if agents, _ := Agents(places); len(agents) != 1 {
 		t.Errorf("the person's own link is not followed: %+v", agents)
 	}

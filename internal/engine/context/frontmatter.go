@@ -3,97 +3,18 @@ package contextfiles
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
-
-// Places are the directories of definitions. Paths are absolute.
-type Places struct {
-	User    []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
-	Project string   // the project's top directory; "": none
-	Trusted bool     // whether the user trusts the project: if not, its definitions are ignored; see LeftOut
-}
-
-const (
-	maxDefinition  = 64 << 10 // bytes of one file
-	maxDefinitions = 200      // files of one directory
-	maxName        = 64       // characters
-	maxAbout       = 500      // characters of a description
-)
-
-var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`) })
-
-// definitionDir is one directory of definitions.
-type definitionDir struct {
-	dir   string
-	scope Scope
-	roots []string // nil: links may lead anywhere
-}
-
-// directories returns the directories of one kind, strongest first: a definition hides those of the same name in later
-// ones.
-func (p Places) directories(kind string) (found []definitionDir) {
-	if p.Trusted {
-		for _, dir := range p.project(kind) {
-			found = append(found, definitionDir{filepath.Join(p.Project, dir), Project, []string{real(p.Project)}})
-		}
-	}
-	for _, dir := range p.User {
-		found = append(found, definitionDir{dir: filepath.Join(dir, kind), scope: User})
-	}
-	return found
-}
-
-// project returns the directories of one kind that a project has, below its own.
-func (p Places) project(kind string) (found []string) {
-	if p.Project == "" {
-		return nil
-	}
-	for _, own := range []string{".adze", ".qwen"} {
-		if _, err := os.Stat(filepath.Join(p.Project, own, kind)); err == nil {
-			found = append(found, filepath.Join(own, kind))
-		}
-	}
-	return found
-}
-
-// LeftOut returns the project's directories that are ignored because it is not trusted.
-func (p Places) LeftOut() []string {
-	if p.Trusted {
-		return nil
-	}
-	return append(p.project("agents"), p.project("skills")...)
-}
-
-// entries lists a directory, which may not exist.
-func (p definitionDir) entries() ([]os.DirEntry, error) {
-	if p.roots != nil {
-		if _, ok := names.Within(real(p.dir), p.roots); !ok {
-			return nil, fmt.Errorf("list %s: it is a link to a path outside %s", p.dir, p.roots[0])
-		}
-	}
-	entries, err := os.ReadDir(p.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list definitions: %w", err)
-	}
-	if len(entries) > maxDefinitions {
-		return entries[:maxDefinitions], fmt.Errorf("list %s: it has %d entries, and only the first %d are looked at",
-			p.dir, len(entries), maxDefinitions)
-	}
-	return entries, nil
-}
 
 // matter is the front matter of a definition. Unknown keys are ignored.
 type matter struct {
@@ -105,6 +26,10 @@ type matter struct {
 	Mode        string `yaml:"mode"`
 	Approval    string `yaml:"approvalMode"`   // Qwen Code's key
 	Permission  string `yaml:"permissionMode"` // Claude Code's key
+	Permissions any    `yaml:"permission"`     // opencode's
+	Hint        string `yaml:"argument-hint"`
+	Allowed     list   `yaml:"allowed-tools"`
+	Manual      bool   `yaml:"disable-model-invocation"`
 	body        string
 	path        string
 }
@@ -114,50 +39,178 @@ type list []string
 
 // UnmarshalYAML reads both forms.
 func (l *list) UnmarshalYAML(n *yaml.Node) error {
-	var names []string
 	if n.Kind == yaml.ScalarNode {
-		if n.Tag == "!!null" {
-			return nil
+		if n.Tag != "!!null" {
+			*l = splitList(n.Value)
 		}
-		names = strings.Split(n.Value, ",")
-		if len(names) == 1 && !strings.Contains(n.Value, "(") {
-			names = strings.Fields(n.Value)
+		return nil
+	}
+	if n.Kind == yaml.MappingNode { // opencode's: false removes a tool
+		var given map[string]bool
+		if err := n.Decode(&given); err != nil {
+			return err
 		}
-	} else if err := n.Decode(&names); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if !given[name] {
+				*l = append(*l, removed+name)
+			}
+		}
+		return nil
+	}
+	var names []string
+	if err := n.Decode(&names); err != nil {
 		return err
 	}
-	*l = list{} // an empty list means no tools
-	for _, name := range names {
-		if name = strings.TrimSpace(name); name != "" {
-			*l = append(*l, name)
-		}
-	}
+	*l = trimmed(names)
 	return nil
 }
 
-// read reads a definition: front matter between two lines of three dashes, then the text.
-func (p definitionDir) read(path string, ignored *ignore.Rules) (matter, error) {
-	f, err := open(path, p.roots, ignored)
+// removed begins the names of removed tools in a list of tools.
+const removed = "-"
+
+func splitList(value string) list {
+	names := strings.Split(value, ",")
+	if len(names) == 1 && !strings.Contains(value, "(") {
+		names = strings.Fields(value)
+	}
+	return trimmed(names)
+}
+
+// trimmed returns the names that aren't empty. An empty list means no tools.
+func trimmed(names []string) list {
+	l := list{}
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" {
+			l = append(l, name)
+		}
+	}
+	return l
+}
+
+// manualKey is the key of skills that only the user starts.
+const manualKey = "disable-model-invocation"
+
+// maxFront is how much of a file is read for its front matter at first.
+const maxFront = 4 << 10
+
+// front reads only the front matter of a definition, which is approved by itself.
+func (d definitionDir) front(rel string) (matter, error) {
+	path := filepath.Join(d.dir, rel)
+	if front, ok := d.beginning(path); ok && d.approved(rel, front, false) == nil {
+		return readMatter(path, front)
+	}
+	f, err := d.open(rel) // a link, another encoding, a long one, or a changed one
 	if err != nil {
 		return matter{}, err
 	}
-	if len(f.text) > maxDefinition {
-		return matter{}, fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)
+	front, _, ok := split(f.text)
+	if err := d.approved(rel, front, false); err != nil {
+		return matter{}, err
+	}
+	if !ok {
+		return matter{}, errNoFront(path)
+	}
+	return readMatter(f.path, front)
+}
+
+// beginning returns the front matter of an ordinary file. The directory has no links, so that a file that isn't one
+// needs no other check.
+func (d definitionDir) beginning(path string) (front string, ok bool) {
+	f, err := nofollow.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	start := make([]byte, maxFront)
+	n, err := io.ReadFull(f, start)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", false
+	}
+	text := string(start[:n])
+	if n == maxFront {
+		text = text[:strings.LastIndexByte(text, '\n')+1]
+	}
+	front, body, ok := split(text)
+	return front, ok && (n < maxFront || body != "") && visible(front) == front && utf8.ValidString(front)
+}
+
+// whole reads a definition: front matter between two lines of three dashes, then the text.
+func (d definitionDir) whole(rel string) (matter, error) {
+	f, err := d.open(rel)
+	if err == nil {
+		err = d.approved(rel, f.text, true)
+	}
+	if err != nil {
+		return matter{}, err
 	}
 	front, body, ok := split(f.text)
 	if !ok {
-		return matter{}, fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
+		return matter{}, errNoFront(filepath.Join(d.dir, rel))
 	}
-	var m matter
-	if yaml.Unmarshal([]byte(front), &m) != nil {
-		m = matter{}
-		if yaml.Unmarshal([]byte(quoted(front)), &m) != nil {
+	m, err := readMatter(f.path, front)
+	m.body = strings.TrimSpace(body)
+	return m, err
+}
+
+func errNoFront(path string) error {
+	return fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
+}
+
+func readMatter(path, front string) (matter, error) {
+	m, ok := plain(front)
+	if !ok {
+		var err error
+		if m, err = fromYAML(front); err != nil {
 			return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
 		}
 	}
-	m.body, m.path = strings.TrimSpace(body), f.path
-	m.Description = short(m.Description)
+	m.path, m.Description, m.Hint = path, short(m.Description), short(m.Hint)
 	return m, nil
+}
+
+// fromYAML reads front matter, also with unquoted values that YAML rejects. The error is that of the matter as it is.
+func fromYAML(front string) (m matter, err error) {
+	if err = yaml.Unmarshal([]byte(front), &m); err == nil {
+		return m, nil
+	}
+	m = matter{}
+	if yaml.Unmarshal([]byte(quoted(front)), &m) == nil {
+		return m, nil
+	}
+	return matter{}, err
+}
+
+// plain reads front matter of lines such as "key: value", without YAML's other forms: a YAML parser for hundreds of
+// files would delay the start.
+func plain(front string) (matter, bool) {
+	var m matter
+	texts := map[string]*string{
+		"name": &m.Name, "description": &m.Description, "model": &m.Model, "mode": &m.Mode,
+		"approvalMode": &m.Approval, "permissionMode": &m.Permission, "argument-hint": &m.Hint,
+	}
+	lists := map[string]*list{"tools": &m.Tools, "disallowedTools": &m.Without, "allowed-tools": &m.Allowed}
+	seen := map[string]bool{}
+	for line := range strings.Lines(front) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(line, ": ")
+		value = strings.TrimSpace(value)
+		special := strings.ContainsAny(key, " \t\"'#-[]{}|>&*!%@`?,") && lists[key] == nil && texts[key] == nil
+		switch {
+		case !ok, seen[key], special, key == manualKey, value == "", value == "null", value == "~",
+			strings.ContainsAny(value[:1], "\"'[]{}|>&*!#%@`?,-"), strings.Contains(value, ": "),
+			strings.Contains(value, " #"), strings.HasSuffix(value, ":"):
+			return matter{}, false
+		case texts[key] != nil:
+			*texts[key] = value
+		case lists[key] != nil:
+			*lists[key] = splitList(value)
+		}
+		seen[key] = true
+	}
+	return m, true
 }
 
 // quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files
@@ -178,13 +231,25 @@ func quoted(front string) string {
 
 // check returns an error if a key is missing or invalid.
 func (m matter) check() error {
-	switch {
-	case m.Name == "":
+	if m.Name == "" {
 		return fmt.Errorf("read %s: its front matter has no name", m.path)
-	case len([]rune(m.Name)) > maxName || !nameForm().MatchString(m.Name):
-		return fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ : . -", m.path, maxName)
-	case m.Description == "":
+	}
+	if err := checkName(m.path, m.Name); err != nil {
+		return err
+	}
+	if m.Description == "" {
 		return fmt.Errorf("read %s: its front matter has no description", m.path)
+	}
+	return nil
+}
+
+// checkName returns an error if a definition can't have a name.
+func checkName(path, name string) error {
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_:.-", r)
+	}
+	if name == "" || len([]rune(name)) > maxName || name[0] == '.' || strings.ContainsFunc(name, odd) {
+		return fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ : . -", path, maxName)
 	}
 	return nil
 }
