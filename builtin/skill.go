@@ -23,8 +23,15 @@ type skillArgs struct {
 type Skill struct {
 	Name  string
 	Dir   string                        // the files that its text refers to
-	About func() (text string, ok bool) // when to use it; false: the model doesn't get it
+	About func() (text string, ok bool) // when to use it; false: the model doesn't get it. May be nil
 	Load  func() (string, error)        // the text
+}
+
+func (s Skill) about() (text string, ok bool) {
+	if s.About == nil {
+		return "", true
+	}
+	return s.About()
 }
 
 // Text returns the skill's instructions with arguments.
@@ -94,7 +101,7 @@ func skill(skills []Skill) tool.Tool {
 func listSkills(skills []Skill) string {
 	var b strings.Builder
 	for i, s := range skills {
-		text, ok := s.About()
+		text, ok := s.about()
 		if !ok {
 			continue
 		}
@@ -120,7 +127,7 @@ func searchSkills(skills []Skill, query string) string {
 	}
 	var all []match
 	for _, s := range skills {
-		text, ok := s.About()
+		text, ok := s.about()
 		m := match{line: fmt.Sprintf("- %s: %s", s.Name, oneLine(text, 300))}
 		for word := range strings.FieldsSeq(strings.ToLower(query)) {
 			if strings.Contains(strings.ToLower(m.line), word) {
@@ -147,7 +154,7 @@ func findSkill(skills []Skill, name string) (Skill, error) {
 	for _, s := range skills {
 		if !strings.EqualFold(s.Name, strings.TrimSpace(name)) {
 			names = append(names, s.Name)
-		} else if _, ok := s.About(); ok {
+		} else if _, ok := s.about(); ok {
 			return s, nil
 		}
 	}
