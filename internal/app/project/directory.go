@@ -70,7 +70,9 @@ func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trust
 	case state == trust.Changed:
 		f.Env.Warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
 	}
-	s.Tools.Trial = Untried
+	if len(items) > 0 { // definitions alone are ignored, so commands can be tried as in a project without any
+		s.Tools.Trial = Untried
+	}
 	return s, false, nil
 }
 
