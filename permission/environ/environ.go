@@ -163,13 +163,27 @@ func ofManager(dir string) bool {
 
 var managers = strings.Fields("rustup asdf mise rtx volta proto pyenv rbenv nodenv jenv goenv phpenv shims")
 
-// leadsInto reports whether a path lies in a root once its links are followed, also if only the beginning of it exists.
+// leadsInto reports whether a path lies in a root once its links are followed, also if only the beginning of it exists,
+// or a link names what doesn't exist yet.
 func leadsInto(path string, roots []string) bool {
-	for rest := ""; ; path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest) {
+	const maxLinks = 40
+	rest := ""
+	for links := 0; links < maxLinks; {
 		if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
 			return inRoots(filepath.Join(real, rest), roots)
 		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		target, failed := os.Readlink(path)
+		switch {
+		case err != nil || failed != nil:
+			path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
+			continue
+		case !filepath.IsAbs(target):
+			target = filepath.Join(dir, target)
+		}
+		path, links = target, links+1
 	}
+	return true // a loop
 }
 
 // holdsLinkInto reports whether a directory has a link into a root under the name of a read-only command.

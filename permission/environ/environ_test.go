@@ -33,7 +33,7 @@ func TestAutoApproved(t *testing.T) {
 }
 
 // A directory of PATH that leads into the workspace, or has a common command that does, is left out: ls ran what the
-// workspace had put there.
+// workspace had put there. So is one with a link to what doesn't exist yet: a command could create it.
 func TestPathLeadsIntoTheWorkspace(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -41,14 +41,15 @@ func TestPathLeadsIntoTheWorkspace(t *testing.T) {
 	}
 	root := filepath.Join(dir, "w")
 	var path []string
-	for _, d := range []string{"w/bin", "plain", "tools", "linked", "own"} {
+	for _, d := range []string{"w/bin", "plain", "tools", "linked", "later", "round", "own"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		path = append(path, filepath.Join(dir, d))
 	}
 	path = append(path, filepath.Join(dir, "into"))
-	for _, link := range [][2]string{{"w/bin", "into"}, {"../w/evil", "linked/ls"}, {"../w/cli", "tools/my-own-cli"}, {"../tools/rg", "own/rg"}} {
+	for _, link := range [][2]string{{"w/bin", "into"}, {"../w/evil", "linked/ls"}, {"../w/cli", "tools/my-own-cli"}, {"via/ls", "later/ls"},
+		{"../w/not/yet", "later/via"}, {"ls", "round/ls"}, {"../tools/rg", "own/rg"}} {
 		if err := os.Symlink(filepath.FromSlash(link[0]), filepath.Join(dir, link[1])); err != nil {
 			t.Skip("no links here:", err)
 		}
