@@ -24,6 +24,9 @@ type writeFileArgs struct {
 
 const writeName = "write_file"
 
+// incompleteContent is the type of errors about a content with a line such as "// rest of the file unchanged".
+const incompleteContent tool.ErrorType = "write_incomplete_content"
+
 func writeFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[writeFileArgs]{
 		Name: writeName, DisplayName: "WriteFile",
@@ -87,6 +90,10 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 			return nil, toWrite.failure(p, err)
 		}
 		return o.with(toWrite, now)
+	}
+	if n, line := leftOut(p.Abs, o.doc.Text, content); n > 0 {
+		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for text that it leaves out, and nothing was "+
+			"written. Give the whole content%s", n, line, f.offer.hint("edit", ", or change a part with edit"))
 	}
 	now, err := o.doc.Rewrite(content)
 	if err != nil {
