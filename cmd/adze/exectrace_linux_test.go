@@ -141,7 +141,10 @@ func executed(pid int) (e execution, alive bool) {
 	if err != nil || len(aux) == 0 {
 		return e, false
 	}
-	path := execName(proc, aux)
+	path, alive := execName(proc, aux)
+	if !alive {
+		return e, false
+	}
 	if !filepath.IsAbs(path) {
 		dir, _ := os.Readlink(proc + "cwd")
 		path = filepath.Join(dir, path)
@@ -149,8 +152,9 @@ func executed(pid int) (e execution, alive bool) {
 	return execution{path, exe}, true
 }
 
-// execName returns the name that execve was given: the new program finds it where the kernel put it.
-func execName(proc string, aux []byte) string {
+// execName returns the name that execve was given: the new program finds it where the kernel put it. It is false if the
+// process was killed meanwhile.
+func execName(proc string, aux []byte) (name string, alive bool) {
 	const atExecFn = 31
 	for ; len(aux) >= 16; aux = aux[16:] {
 		if binary.NativeEndian.Uint64(aux) != atExecFn {
@@ -158,15 +162,18 @@ func execName(proc string, aux []byte) string {
 		}
 		mem, err := os.Open(proc + "mem")
 		if err != nil {
-			return err.Error()
+			return err.Error(), !errors.Is(err, unix.ESRCH)
 		}
 		defer mem.Close()
 		name := make([]byte, 4096)
 		n, _ := mem.ReadAt(name, int64(binary.NativeEndian.Uint64(aux[8:])))
+		if n == 0 { // a process without memory reads as an empty file
+			return "", false
+		}
 		name, _, _ = bytes.Cut(name[:n], []byte{0})
-		return string(name)
+		return string(name), true
 	}
-	return "(unknown)"
+	return "(unknown)", true
 }
 
 // below returns those that come from a directory, or whose origin is not known.

@@ -61,7 +61,7 @@ func TestSamplingWithoutAModel(t *testing.T) {
 // declined with the reason.
 func TestElicitation(t *testing.T) {
 	d := newDesk(t, asking)
-	out, screen := d.run(t, nil, "y\n36\nAda\n", "tool", "call", "fake__ask_person", `{}`)
+	out, screen := d.run(t, nil, "y\n36\nAda\n1\n", "tool", "call", "fake__ask_person", `{}`)
 	has(t, screen, "MCP server fake requests input: Who are you?", "name", "age")
 	has(t, out, "accept: map[age:36 name:Ada]")
 	out, _ = d.run(t, nil, "n\n", "tool", "call", "fake__ask_person", `{}`)
