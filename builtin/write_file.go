@@ -92,8 +92,9 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 		return o.with(toWrite, now)
 	}
 	if n, line := leftOut(p.Abs, o.doc.Text, content); n > 0 {
-		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for text that it leaves out, and nothing was "+
-			"written. Give the whole content%s", n, line, f.offer.hint("edit", ", or change a part with edit"))
+		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for text that it leaves out, and "+
+			"nothing was written. Give the whole content%s",
+			n, line, f.offer.hint("edit", ", or change a part with edit"))
 	}
 	now, err := o.doc.Rewrite(content)
 	if err != nil {
