@@ -1,0 +1,78 @@
+// Package outline lists the declarations of source files without a language server: line by line, with the
+// expressions of languages.txt. What it misses in an unusual layout is a matter of convenience: an outline is for
+// finding the part of a file to read.
+package outline
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Declaration is a declaration in a source file.
+type Declaration struct {
+	Line  int    // counted from 1
+	Depth int    // how many declarations contain it
+	Kind  string // a word of its language, such as func
+	Name  string // with the receiver of a method in Go
+	Minor bool   // a constant, variable or macro
+}
+
+const (
+	maxSource       = 2 << 20 // bytes of a source file; longer ones are generated
+	maxDeclarations = 50_000
+	maxName         = 80 // bytes; a longer name is left out, because a part of a name can be a part of a secret
+)
+
+// Of returns the declarations of a file, in order; none if its language is unknown or it is longer than 2 MB. The name
+// of the file decides about the language.
+func Of(name, source string) []Declaration {
+	l := languageOf(strings.ToLower(filepath.Ext(name)))
+	if l == nil || len(source) > maxSource {
+		return nil
+	}
+	return l.declarations(source)
+}
+
+// List returns as many declarations as fit, one per line, and how many these are: the outer ones first, and evenly
+// distributed ones of the first depth that doesn't fit.
+func List(all []Declaration, maxLines, maxBytes int) (text string, n int) {
+	groups := map[int][]int{} // indexes of declarations
+	for i, d := range all {
+		rank := 2 * d.Depth
+		if d.Minor {
+			rank += 3 // after the members of what is beside it
+		}
+		groups[rank] = append(groups[rank], i)
+	}
+	var listed []int
+	for _, rank := range slices.Sorted(maps.Keys(groups)) {
+		group, size := groups[rank], 0
+		for _, i := range group {
+			size += len(all[i].String()) + 1
+		}
+		fit := min(len(group), maxLines, maxBytes*len(group)/size)
+		for k := range fit {
+			i := group[k*len(group)/fit]
+			if maxBytes -= len(all[i].String()) + 1; maxBytes >= 0 {
+				listed = append(listed, i)
+			}
+		}
+		if maxLines -= fit; fit < len(group) {
+			break
+		}
+	}
+	slices.Sort(listed)
+	var b strings.Builder
+	for _, i := range listed {
+		b.WriteString(all[i].String() + "\n")
+	}
+	return b.String(), len(listed)
+}
+
+// String returns the line number and the declaration, indented by its depth.
+func (d Declaration) String() string {
+	return fmt.Sprintf("%d: %s%s %s", d.Line, strings.Repeat("  ", min(d.Depth, 8)), d.Kind, d.Name)
+}
