@@ -102,7 +102,7 @@ func WriteFrom(path string, content Content, o Options) (Outcome, error) {
 	if err != nil {
 		var changed *ChangedError
 		if !errors.As(err, &changed) {
-			err = fmt.Errorf("write %s: %w", abs, cause(err))
+			err = fmt.Errorf("write %s: %w", abs, nofollow.Cause(err))
 		}
 		return Outcome{}, err
 	}
@@ -120,57 +120,89 @@ func target(path string, o Options) (string, error) {
 	return abs, err
 }
 
-// cause removes the names of handles from an error; the caller knows the path.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	var l *os.LinkError
-	if errors.As(err, &l) {
-		return l.Err
-	}
-	return err
-}
-
 // write is the state of one Write.
 type write struct {
 	path, base string
-	content    Content
+	content    Content // nil: the file is deleted
 	opts       Options
 	dir        *os.Root
+	made       openDir
 	handle     *os.File    // of the directory
+	temp       *tempFile   // the prepared content; nil: it is written in place
+	inPlaceFor string      // why
+	split      bool        // other names of the file keep the old content
 	info       fs.FileInfo // nil for a new file
 	out        Outcome
 }
 
 func (w *write) run() (err error) {
-	made, err := openDirectory(filepath.Dir(w.path), w.opts.Old == nil)
+	defer func() { w.close(err != nil) }()
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	return w.commit()
+}
+
+// prepare does everything that can fail for want of space: the new content is in a temporary file, and synced.
+func (w *write) prepare() error {
+	var err error
+	w.made, err = openDirectory(filepath.Dir(w.path), w.opts.Old == nil)
 	if errors.Is(err, fs.ErrNotExist) && w.opts.Old != nil {
 		return &ChangedError{Path: w.path, How: "is gone"}
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { made.close(err != nil) }()
-	w.dir, w.out.Made = made.root, made.names
+	w.dir, w.out.Made = w.made.root, w.made.names
 	if w.handle, err = w.dir.Open("."); err != nil {
 		return err
 	}
-	defer w.handle.Close()
 	sweep(w.dir)
-	if err := w.look(); err != nil {
+	if err := w.look(); err != nil || w.content == nil {
 		return err
 	}
 	if w.info == nil {
+		return w.prepareNew()
+	}
+	return w.prepareOver()
+}
+
+// commit makes the prepared change.
+func (w *write) commit() error {
+	var err error
+	switch {
+	case w.content == nil:
+		err = w.locked(w.remove)
+	case w.info == nil:
 		err = w.create()
-	} else {
+	default:
 		err = w.replace()
 	}
 	if err != nil {
 		return err
 	}
 	return syncDirectory(w.handle)
+}
+
+// close releases what prepare opened. After a failure it also removes the directories that were created.
+func (w *write) close(failed bool) {
+	if w.temp != nil {
+		w.temp.discard()
+	}
+	if w.handle != nil {
+		w.handle.Close()
+	}
+	if w.dir != nil {
+		w.made.close(failed)
+	}
+}
+
+// remove deletes the file if it is still the same.
+func (w *write) remove() error {
+	if err := w.again(); err != nil {
+		return err
+	}
+	return w.dir.Remove(w.base)
 }
 
 // look compares the file with the expected state.

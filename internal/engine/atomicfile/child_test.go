@@ -29,6 +29,8 @@ func child(part string, args []string) int {
 		err = writeForever(args[0])
 	case "count":
 		err = countUp(args[0], args[1])
+	case "killed":
+		err = killed(args[0], args[1], args[2])
 	default:
 		err = playUnix(part, args)
 	}

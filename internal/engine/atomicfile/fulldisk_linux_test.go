@@ -53,7 +53,7 @@ func onFullDisk(dir string) error {
 	if err := unix.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
 		return fmt.Errorf("cannot mount: %w", err)
 	}
-	return errors.Join(noRoom(dir), mountPoint(dir), readOnly(dir))
+	return errors.Join(noRoom(dir), noRoomForAll(dir), mountPoint(dir), readOnly(dir))
 }
 
 // noRoom fills the disk and looks that a write that does not fit changes nothing.
@@ -129,4 +129,25 @@ func readOnly(dir string) error {
 		}
 	}
 	return nil
+}
+
+// noRoomForAll looks that steps of which the last one doesn't fit change nothing.
+func noRoomForAll(dir string) error {
+	path := filepath.Join(dir, "first")
+	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+		return err
+	}
+	_, err := All("", []Step{
+		{path, contentOf("new"), Options{Old: hashOf("old")}},
+		{filepath.Join(dir, "second"), inMemory(bytes.Repeat([]byte("n"), 400<<10)), Options{}},
+	})
+	var step *StepError
+	if !errors.As(err, &step) || step.Index != 1 || !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("steps that do not fit: %v", err)
+	}
+	content, err := os.ReadFile(path)
+	if _, there := os.Lstat(filepath.Join(dir, "second")); there == nil || string(content) != "old" {
+		return fmt.Errorf("first holds %q (%v), second: %v", content, err, there)
+	}
+	return os.Remove(path)
 }

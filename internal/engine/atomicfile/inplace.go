@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // inPlace overwrites the file after saving its old content. The caller holds the directory's lock.
 func (w *write) inPlace(why string) error {
 	f, err := w.open(w.info, os.O_RDWR)
 	if err != nil {
-		return fmt.Errorf("%s, and writing in place failed: %w", why, cause(err))
+		return fmt.Errorf("%s, and writing in place failed: %w", why, nofollow.Cause(err))
 	}
 	defer f.Close()
 	if w.opts.Backup == "" {

@@ -10,29 +10,28 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/hardlink"
 )
 
-// create creates the file, unless it exists by now.
-func (w *write) create() (err error) {
+// prepareNew writes the content of a new file.
+func (w *write) prepareNew() (err error) {
 	mode := w.opts.Mode
 	if mode == 0 {
 		mode = 0o666 // the umask and the directory's default ACL apply
 	}
-	f, err := temp(w.dir, mode.Perm())
-	if err != nil {
+	if w.temp, err = temp(w.dir, mode.Perm()); err != nil {
 		return err
 	}
-	defer f.discard()
-	err = f.fill(w.content, func() error {
+	return w.temp.fill(w.content, func() error {
 		if w.opts.Mode == 0 {
 			return nil
 		}
-		return f.Chmod(w.opts.Mode)
+		return w.temp.Chmod(w.opts.Mode)
 	})
-	if err != nil {
-		return err
-	}
-	err = renameNew(w.dir, w.handle, f.name, w.base)
+}
+
+// create gives a new file its name, unless that exists by now.
+func (w *write) create() error {
+	err := renameNew(w.dir, w.handle, w.temp.name, w.base)
 	if errors.Is(err, errNoLinks) {
-		err = w.locked(func() error { return w.renameIfFree(f.name) })
+		err = w.locked(func() error { return w.renameIfFree(w.temp.name) })
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return &ChangedError{Path: w.path, How: "has appeared"}
@@ -40,7 +39,7 @@ func (w *write) create() (err error) {
 	if err != nil {
 		return err
 	}
-	f.renamed, w.out.Created = true, true
+	w.temp.renamed, w.out.Created = true, true
 	return nil
 }
 
@@ -67,55 +66,69 @@ func (w *write) renameIfFree(from string) error {
 	return renameFile(w.dir, from, w.base)
 }
 
-// replace renames a new file over the old one, or writes in place if that would lose something.
-func (w *write) replace() error {
+// prepareOver writes the new content of an existing file, or finds why it must be written in place.
+func (w *write) prepareOver() error {
 	id, names := hardlink.Of(w.info)
-	split := names > 1 && len(w.opts.Roots) > 0 && !hardlink.Inside(w.opts.Roots, map[hardlink.ID]uint64{id: names})[id]
-	if names > 1 && !split {
-		return w.locked(func() error { return w.inPlace(fmt.Sprintf("it has %d hard links", names)) })
-	}
-	why, err := w.renameOver()
-	switch {
-	case err != nil:
-		return err
-	case why == "":
-		w.out.Split = split
+	w.split = names > 1 && len(w.opts.Roots) > 0 &&
+		!hardlink.Inside(w.opts.Roots, map[hardlink.ID]uint64{id: names})[id]
+	if names > 1 && !w.split {
+		w.inPlaceFor = fmt.Sprintf("it has %d hard links", names)
 		return nil
-	case split:
-		return fmt.Errorf("it has hard links outside the workspace, so it must be replaced, but %s", why)
 	}
-	return w.locked(func() error { return w.inPlace(why) })
-}
-
-// renameOver returns why the file must be written in place, if it must.
-func (w *write) renameOver() (why string, err error) {
 	f, err := temp(w.dir, 0o600)
-	if err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return "its directory is not writable", nil
-		}
-		return "", err
+	if errors.Is(err, fs.ErrPermission) {
+		return w.mustStay("its directory is not writable")
 	}
-	defer f.discard()
+	if err != nil {
+		return err
+	}
+	w.temp = f
 	var lost string
 	err = f.fill(w.content, func() (err error) {
 		lost, err = w.dress(f.File)
 		return err
 	})
-	if err != nil || lost != "" {
-		return lost, err
+	if err != nil || lost == "" {
+		return err
 	}
-	err = w.locked(func() error {
-		if err := w.again(); err != nil {
+	return w.mustStay(lost)
+}
+
+// mustStay means that the file must be written in place, which can't be if other names keep the old content.
+func (w *write) mustStay(why string) error {
+	if w.split {
+		return fmt.Errorf("it has hard links outside the workspace, so it must be replaced, but %s", why)
+	}
+	if w.temp != nil {
+		w.temp.discard()
+		w.temp = nil
+	}
+	w.inPlaceFor = why
+	return nil
+}
+
+// replace renames the new file over the old one, or writes in place if that would lose something.
+func (w *write) replace() error {
+	if w.inPlaceFor == "" {
+		err := w.locked(func() error {
+			if err := w.again(); err != nil {
+				return err
+			}
+			return renameFile(w.dir, w.temp.name, w.base)
+		})
+		if err == nil {
+			w.temp.renamed, w.out.Split = true, w.split
+			return nil
+		}
+		why, err := cannotRename(err)
+		if err != nil {
 			return err
 		}
-		return renameFile(w.dir, f.name, w.base)
-	})
-	if err != nil {
-		return cannotRename(err)
+		if err := w.mustStay(why); err != nil {
+			return err
+		}
 	}
-	f.renamed = true
-	return "", nil
+	return w.locked(func() error { return w.inPlace(w.inPlaceFor) })
 }
 
 // dress copies the metadata of the old file to the new one.

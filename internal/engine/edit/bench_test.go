@@ -37,6 +37,42 @@ func BenchmarkEdit1MB(b *testing.B) {
 	}
 }
 
+// The same edit in each dialect, with what the tools do of it.
+func BenchmarkDialects1MB(b *testing.B) {
+	text := bigText()
+	const old, now = "\tline 12345 of a file that is one megabyte long\n", "\tline 12345 of the file\n"
+	anchor := ""
+	for line := range strings.Lines(Anchored(text, text, 1)) {
+		if strings.HasSuffix(line, old) {
+			anchor = line
+		}
+	}
+	for name, apply := range map[string]func() (Result, error){
+		"replace": func() (Result, error) { return Apply(text, []Edit{{Old: old, New: now}}) },
+		"patch": func() (Result, error) {
+			files, err := ParsePatch(patchOf("*** Update File: f\n@@\n-" + old + "+" + now))
+			if err != nil {
+				return Result{}, err
+			}
+			return ApplyHunks(text, files[0].Hunks)
+		},
+		"anchors": func() (Result, error) { return ApplyLines(text, []LineEdit{{First: anchor, New: now}}) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := apply()
+				if err != nil {
+					b.Fatal(err)
+				}
+				c := Compare(text, replace(text, r.Spans))
+				c.Unified("a", "b")
+				c.Stat()
+				c.Snippet()
+			}
+		})
+	}
+}
+
 func BenchmarkCompare20kLines(b *testing.B) {
 	text := bigText()
 	b.Run("every 40th line", func(b *testing.B) {

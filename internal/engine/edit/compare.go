@@ -12,7 +12,8 @@ import (
 type Comparison struct {
 	old, new string
 	changes  []change
-	short    bool
+	anchors  bool
+	part     int // how much of a long line is shown where it doesn't differ; 0: all
 }
 
 // change replaces lines of the old text by lines of the new. Offsets are in bytes; lines count from 0.

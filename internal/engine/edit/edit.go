@@ -118,7 +118,7 @@ func Find(text string, e Edit) (Match, error) {
 		return Match{}, err
 	}
 	if m.Places == nil {
-		return Match{}, missing(text, unixLines(e))
+		return Match{}, missing(text, unixLines(e), Replacement)
 	}
 	if len(m.Spans) == 0 {
 		return Match{}, &NoChangeError{Line: m.Places[0].Line}

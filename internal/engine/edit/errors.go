@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html"
@@ -11,21 +12,35 @@ import (
 // ErrEmptyOld reports that Old is empty.
 var ErrEmptyOld = errors.New("the text to replace is empty")
 
+// Dialect is how an edit was written, for the words of errors: what it calls the text that it replaces.
+type Dialect string
+
+// The dialects.
+const (
+	Replacement Dialect = "old_string"
+	Patch       Dialect = "old text"
+)
+
+func (d Dialect) old() string { return string(cmp.Or(d, Replacement)) }
+
+func (d Dialect) new() string { return "new" + strings.TrimPrefix(d.old(), "old") }
+
 // NotFoundError reports that Old is not in the text, and the closest match.
 type NotFoundError struct {
 	Nearest *Near    // nil: nothing is similar
 	Hints   []string // probable mistakes in Old, in full sentences
+	Dialect Dialect
 }
 
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
-	b.WriteString("old_string not found in the file.")
+	b.WriteString(e.Dialect.old() + " not found in the file.")
 	for _, h := range e.Hints {
 		b.WriteString(" " + h)
 	}
 	switch {
 	case e.Nearest != nil:
-		b.WriteString(" " + e.Nearest.String())
+		b.WriteString(" " + e.Nearest.in(e.Dialect))
 	case len(e.Hints) == 0:
 		b.WriteString(" Read the file again and copy the text exactly.")
 	}
@@ -34,9 +49,10 @@ func (e *NotFoundError) Error() string {
 
 // AmbiguousError reports that Old matches in several places.
 type AmbiguousError struct {
-	Rung  Rung
-	Count int   // number of places; counting stops at 1000 on relaxed rungs
-	Lines []int // where the first of them begin
+	Rung    Rung
+	Count   int   // number of places; counting stops at 1000 on relaxed rungs
+	Lines   []int // where the first of them begin
+	Dialect Dialect
 }
 
 // maxLinesNamed bounds the line numbers in an AmbiguousError.
@@ -55,9 +71,10 @@ func ambiguous(text string, places []Place, rung Rung) *AmbiguousError {
 func (e *AmbiguousError) Error() string {
 	var b strings.Builder
 	if e.Rung == Exact || e.Rung == LineEndings {
-		fmt.Fprintf(&b, "old_string occurs %d times, at lines ", e.Count)
+		fmt.Fprintf(&b, "%s occurs %d times, at lines ", e.Dialect.old(), e.Count)
 	} else {
-		fmt.Fprintf(&b, "old_string not found as given; ignoring %v it matches %d places, at lines ", e.Rung, e.Count)
+		fmt.Fprintf(&b, "%s not found as given; ignoring %v it matches %d places, at lines ", e.Dialect.old(), e.Rung,
+			e.Count)
 	}
 	for i, n := range e.Lines {
 		if i > 0 {
@@ -69,7 +86,9 @@ func (e *AmbiguousError) Error() string {
 		b.WriteString(", …")
 	}
 	b.WriteString("; add surrounding lines to make it unique")
-	if e.Rung <= LineEndings {
+	if e.Dialect == Patch {
+		b.WriteString(`, or name the function they are in: "@@ func name() {"`)
+	} else if e.Rung <= LineEndings {
 		b.WriteString(", or set replace_all to change them all")
 	}
 	return b.String()
@@ -79,17 +98,19 @@ func (e *AmbiguousError) Error() string {
 type NoChangeError struct {
 	Applied bool // Old is missing, and the lines of New occur exactly once: the edit was probably applied before
 	Line    int  // where New already is; 0: Old and New are the same
+	Dialect Dialect
 }
 
 func (e *NoChangeError) Error() string {
 	switch {
 	case e.Applied:
-		return fmt.Sprintf("old_string not found, and new_string is already there, at line %d: the edit seems to be "+
-			"applied already; nothing was changed", e.Line)
+		return fmt.Sprintf("%s not found, and %s is already there, at line %d: the edit seems to be applied already; "+
+			"nothing was changed", e.Dialect.old(), e.Dialect.new(), e.Line)
 	case e.Line > 0:
-		return fmt.Sprintf("the text at line %d already is what new_string makes of it; nothing was changed", e.Line)
+		return fmt.Sprintf("the text at line %d already is what %s makes of it; nothing was changed", e.Line,
+			e.Dialect.new())
 	}
-	return "old_string and new_string are the same; nothing was changed"
+	return e.Dialect.old() + " and " + e.Dialect.new() + " are the same; nothing was changed"
 }
 
 // BatchError reports which of several edits failed. No edits were made.
@@ -105,10 +126,10 @@ func (e *BatchError) Error() string {
 func (e *BatchError) Unwrap() error { return e.Err }
 
 // missing returns the error for an edit whose Old was not found.
-func missing(text string, e Edit) error {
-	err := &NotFoundError{Nearest: nearest(text, e.Old), Hints: hints(text, e.Old)}
+func missing(text string, e Edit, d Dialect) error {
+	err := &NotFoundError{Nearest: nearest(text, e.Old, d == Patch), Hints: hints(text, e.Old), Dialect: d}
 	if line := appliedAt(text, e, err); line > 0 {
-		return &NoChangeError{Applied: true, Line: line}
+		return &NoChangeError{Applied: true, Line: line, Dialect: d}
 	}
 	return err
 }

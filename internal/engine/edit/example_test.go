@@ -35,12 +35,12 @@ func ExampleFind_notFound() {
 	_, err := edit.Find("if a > b {\n\treturn a\n}\n", edit.Edit{Old: "if a >= b {\n  return a\n}", New: ""})
 	fmt.Println(err)
 	// Output:
-	// old_string not found in the file. Closest match: lines 1-3 (83% similar)
+	// old_string not found in the file. Closest match: lines 1-3 (83% similar). Lines with - are only in old_string, lines with + only in the file:
+	// -if a >= b {
+	// -  return a
+	// +if a > b {
+	// +	return a
+	//  }
 	// line 1, column 7: old_string has '=', the file has a space
-	//   old_string: if a >= b {
-	//   file:       if a > b {
 	// line 2, column 1: old_string has 2 spaces, the file has a tab
-	//   old_string: ··return a
-	//   file:       →return a
-	// (→ is a tab, · a space)
 }

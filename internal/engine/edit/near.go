@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,89 +14,213 @@ import (
 type Near struct {
 	First, Last int     // its lines, counted from 1
 	Alike       float64 // between 0 and 1
+	Diff        string  // from Old to the place, like a unified diff; cut if it is long
 	Differences []Difference
-	More        int // differing lines beyond those listed
+	Text        string // the place
 }
 
-// Difference is a line that differs from Old.
+// Difference names the first characters that differ in a line: whitespace, quotes and invisible characters look alike.
 type Difference struct {
-	Line      int    // of the text; 0: the text has no such line
-	Column    int    // the first character that differs, counted from 1
-	Want      string // the line of Old, with whitespace and special characters made visible, cut around Column
-	Have      string // the line of the text, likewise
-	WantsHere string // what Old has at Column: "4 spaces"
-	HasHere   string // what the text has: "a tab"
+	Line, Column int    // of the text, counted from 1
+	Want, Have   string // what Old has there, and what the text has: "4 spaces", "a tab"
 }
 
 const (
-	maxDifferences = 3   // lines shown
-	maxShown       = 900 // bytes after which no more lines are shown
-	shownAround    = 50  // characters shown on each side of a difference
+	addedWeight = 4    // of a line that Old lacks; others weigh up to 41, by their length
+	maxNamed    = 3    // lines whose difference is named
+	maxDiff     = 1300 // bytes of the diff
+	maxPart     = 60   // bytes around a difference in a long line
+	maxWhole    = 8000 // bytes of the place
+	maxSlack    = 40   // lines by which the place may be longer than Old
 )
 
-// newNear describes how the lines from the given one on differ from old.
-func newNear(lines, old []string, from int, alike float64) *Near {
-	n := &Near{Alike: alike, First: max(from, 0) + 1, Last: min(from+len(old), len(lines))}
-	for i, want := range old {
-		have, line := "", 0
-		if at := from + i; at >= 0 && at < len(lines) {
-			have, line = lines[at], at+1
-		}
-		d, differs := difference(want, have, i == 0, i == len(old)-1)
-		if !differs && line != 0 {
+// place is the lines of a text around a given one that are most like old.
+type place struct {
+	start  int      // the index of the first line of window
+	window []string // lines of the text
+	pairs  []aligned
+	alike  float64
+	whole  bool // Old has whole lines; otherwise it may begin and end inside a line
+}
+
+func placeAt(lines, old []string, from int, whole bool) place {
+	from = min(max(from, 0), len(lines))
+	p := place{start: max(from-min(len(old), maxSlack), 0), whole: whole}
+	p.window = lines[p.start:min(from+len(old)+min(len(old)+1, maxSlack), len(lines))]
+	p.pairs = align(old, p.window, from-p.start+len(old), whole || len(old) == 1)
+	var sum, weight float64
+	for _, a := range p.pairs {
+		if a.old < 0 {
+			weight += addedWeight
 			continue
 		}
-		if len(n.Differences) == maxDifferences {
-			n.More++
+		want := essence(old[a.old])
+		w := 1 + float64(min(len(want), 40))
+		weight += w
+		if a.have >= 0 {
+			sum += w * alike(want, essence(p.window[a.have]))
+		}
+	}
+	p.alike = sum / weight
+	return p
+}
+
+// near describes how a place differs from old.
+func (p place) near(old []string) *Near {
+	n := &Near{Alike: p.alike}
+	first, last := len(p.window), 0
+	for _, a := range p.pairs {
+		if a.have < 0 {
 			continue
 		}
-		d.Line = line
-		n.Differences = append(n.Differences, d)
+		first, last = min(first, a.have), max(last, a.have+1)
+		if a.old < 0 {
+			continue
+		}
+		first, last := !p.whole && a.old == 0, !p.whole && a.old == len(old)-1
+		d, differs := difference(old[a.old], p.window[a.have], first, last)
+		if d.Line = p.start + a.have + 1; differs && len(n.Differences) < maxNamed {
+			n.Differences = append(n.Differences, d)
+		}
+	}
+	n.First, n.Last = p.start+first+1, p.start+last
+	n.Text = strings.Join(p.window[first:last], "")
+	if !p.whole {
+		n.Text = insideLines(n.Text, old, p.window[first], p.window[last-1])
+	}
+	want, have := strings.Join(old, ""), n.Text
+	if !strings.HasSuffix(want, "\n") && !strings.HasSuffix(have, "\n") {
+		want, have = want+"\n", have+"\n" // both end inside a line
+	}
+	c := Compare(want, have)
+	c.part = maxPart
+	if _, n.Diff, _ = strings.Cut(c.Unified("", ""), "@@\n"); len(n.Diff) > maxDiff {
+		n.Diff = n.Diff[:strings.LastIndexByte(n.Diff[:maxDiff], '\n')+1] +
+			"[…] The rest isn't shown: read these lines.\n"
 	}
 	return n
 }
 
+// insideLines removes from a place what is before old in its first line, and after it in its last line.
+func insideLines(place string, old []string, first, last string) string {
+	if len(old) > 1 && strings.TrimSpace(old[0]) != "" && strings.HasSuffix(first, old[0]) {
+		place = place[len(first)-len(old[0]):]
+	}
+	if end := old[len(old)-1]; len(old) > 1 && strings.HasPrefix(last, end) {
+		place = place[:len(place)-len(last)+len(end)]
+	} else if !strings.HasSuffix(end, "\n") {
+		place = strings.TrimSuffix(place, "\n")
+	}
+	return place
+}
+
+// aligned is a line of Old and the line of a text that stands for it; -1: there is none.
+type aligned struct{ old, have int }
+
+// align finds the lines of a window that old means with the fewest changed, missing and added lines, ignoring
+// whitespace and typography. Unless whole, Old may begin and end inside a line. Of equals it takes those that end
+// nearest to end.
+func align(old, window []string, end int, whole bool) []aligned {
+	want, have := essences(old), essences(window)
+	same := func(i, j int) bool {
+		return want[i] == have[j] || !whole && (i == 0 && want[i] != "" && strings.HasSuffix(window[j], old[i]) ||
+			i == len(old)-1 && strings.HasPrefix(window[j], old[i]))
+	}
+	const added, missing, alike, changed = 1, 4, 2, 5
+	cost, pair := make([][]int, len(old)+1), make([][]int, len(old))
+	cost[0] = make([]int, len(window)+1) // the place begins anywhere
+	for i := range old {
+		row := make([]int, len(window)+1)
+		pair[i] = make([]int, len(window))
+		row[0] = cost[i][0] + missing
+		for j := range window {
+			pair[i][j] = changed
+			if same(i, j) {
+				pair[i][j] = 0
+			} else if resemble(want[i], have[j]) {
+				pair[i][j] = alike
+			}
+			row[j+1] = min(cost[i][j+1]+missing, row[j]+added, cost[i][j]+pair[i][j])
+		}
+		cost[i+1] = row
+	}
+	j := 0
+	for k, c := range cost[len(old)] {
+		if best := cost[len(old)][j]; c < best || c == best && distance(k, end) < distance(j, end) {
+			j = k
+		}
+	}
+	var pairs []aligned
+	for i := len(old); i > 0; {
+		switch c := cost[i][j]; {
+		case j > 0 && c == cost[i-1][j-1]+pair[i-1][j-1]:
+			i, j = i-1, j-1
+			pairs = append(pairs, aligned{i, j})
+		case c == cost[i-1][j]+missing:
+			i--
+			pairs = append(pairs, aligned{i, -1})
+		default:
+			j--
+			pairs = append(pairs, aligned{-1, j})
+		}
+	}
+	slices.Reverse(pairs)
+	return pairs
+}
+
+func essences(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = essence(line)
+	}
+	return out
+}
+
+// resemble reports whether lines have the same start and end around a change that isn't the larger part.
+func resemble(a, b string) bool {
+	a, b = a[:min(len(a), maxCompared)], b[:min(len(b), maxCompared)]
+	start, end := 0, 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	return 2*(start+end) > max(len(a), len(b))
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
 // difference compares a line of Old with one of the text. The first may begin, and the last may end, inside it.
-func difference(want, have string, first, last bool) (Difference, bool) {
+func difference(want, have string, first, last bool) (d Difference, differs bool) {
+	want, have, whole := strings.TrimSuffix(want, "\n"), strings.TrimSuffix(have, "\n"), strings.HasSuffix(want, "\n")
 	skipped := 0
 	if first {
 		skipped = alignment(want, have)
 	}
 	rest := have[skipped:]
-	if !last || strings.HasSuffix(want, "\n") {
-		want, rest = strings.TrimSuffix(want, "\n"), strings.TrimSuffix(rest, "\n")
-		if want == rest {
-			return Difference{}, false
-		}
-	} else if strings.HasPrefix(rest, want) {
-		return Difference{}, false
+	if want == rest || last && !whole && strings.HasPrefix(rest, want) {
+		return d, false
 	}
-	rest = strings.TrimSuffix(rest, "\n")
 	same := commonPrefix(want, rest)
-	return Difference{
-		Column:    1 + utf8.RuneCountInString(have[:skipped+same]),
-		Want:      visible(want, same),
-		Have:      visible(strings.TrimSuffix(have, "\n"), skipped+same),
-		WantsHere: describe(want[same:]),
-		HasHere:   describe(rest[same:]),
-	}, true
+	column := 1 + utf8.RuneCountInString(have[:skipped+same])
+	return Difference{0, column, describe(want[same:]), describe(rest[same:])}, true
 }
 
 // alignment returns where in have a want that begins inside it begins: at its first characters, if they occur.
 func alignment(want, have string) int {
-	start := strings.TrimSuffix(want, "\n")
-	if strings.HasSuffix(strings.TrimSuffix(have, "\n"), start) {
-		return len(strings.TrimSuffix(have, "\n")) - len(start)
+	if strings.HasSuffix(have, want) {
+		return len(have) - len(want)
 	}
 	end := 0
-	for n := 0; n < 8 && end < len(start); n++ {
-		_, size := utf8.DecodeRuneInString(start[end:])
+	for n := 0; n < 8 && end < len(want); n++ {
+		_, size := utf8.DecodeRuneInString(want[end:])
 		end += size
 	}
-	if strings.TrimSpace(start[:end]) == "" {
+	if strings.TrimSpace(want[:end]) == "" {
 		return 0
 	}
-	return max(0, strings.Index(have, start[:end]))
+	return max(0, strings.Index(have, want[:end]))
 }
 
 // commonPrefix returns the length of the longest common prefix of a and b, in whole characters.
@@ -142,72 +267,28 @@ func describe(s string) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// visible shows line around offset at, with visible whitespace at its ends, tabs, double spaces and special characters.
-func visible(line string, at int) string {
-	from, to := at, at
-	for n := 0; n < shownAround && from > 0; n++ {
-		_, size := utf8.DecodeLastRuneInString(line[:from])
-		from -= size
-	}
-	for n := 0; n < shownAround && to < len(line); n++ {
-		_, size := utf8.DecodeRuneInString(line[to:])
-		to += size
-	}
-	indent := len(line) - len(strings.TrimLeft(line, " \t"))
-	end := len(strings.TrimRight(line, " \t\r"))
+// in describes the position and how it differs, in the words of a dialect and in a text of limited length. The first
+// line can be used alone.
+func (n *Near) in(dialect Dialect) string {
 	var b strings.Builder
-	if from > 0 {
-		b.WriteString("…")
+	fmt.Fprintf(&b, "Closest match: line%s (%d%% similar).", lineRange(n.First, n.Last), int(n.Alike*100))
+	if n.Diff != "" {
+		fmt.Fprintf(&b, " Lines with - are only in %s, lines with + only in the file:\n%s", dialect.old(), n.Diff)
 	}
-	for i := from; i < to; {
-		r, size := utf8.DecodeRuneInString(line[i:])
-		double := i > 0 && line[i-1] == ' ' || strings.HasPrefix(line[i+size:], " ")
-		switch {
-		case r == ' ' && (i < indent || i >= end || double):
-			b.WriteRune('·')
-		case r == '\t':
-			b.WriteRune('→')
-		case r == '\r':
-			b.WriteRune('␍')
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, "<0x%02X>", line[i])
-		case r == ' ' || unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		}
-		i += size
+	for _, d := range n.Differences {
+		fmt.Fprintf(&b, "line %d, column %d: %s has %s, the file has %s\n", d.Line, d.Column, dialect.old(), d.Want,
+			d.Have)
 	}
-	if to < len(line) {
-		b.WriteString("…")
-	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// String describes its position and how it differs, in a text of limited length. The first line can be used alone.
-func (n *Near) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Closest match: line%s (%d%% similar)", lineRange(n.First, n.Last), int(n.Alike*100))
-	more := n.More
-	for i, d := range n.Differences {
-		if i > 0 && b.Len() > maxShown {
-			more += len(n.Differences) - i
-			break
-		}
-		if d.Line == 0 {
-			fmt.Fprintf(&b, "\nbeyond the ends of the file\n  old_string: %s", d.Want)
-			continue
-		}
-		fmt.Fprintf(&b, "\nline %d, column %d: old_string has %s, the file has %s\n  old_string: %s\n  file:       %s",
-			d.Line, d.Column, d.WantsHere, d.HasHere, d.Want, d.Have)
+// Whole returns the place, to copy from.
+func (n *Near) Whole() string {
+	text := n.Text
+	if len(text) > maxWhole {
+		text = strings.ToValidUTF8(text[:maxWhole], "") + "…"
 	}
-	if more > 0 {
-		fmt.Fprintf(&b, "\n%d more lines differ", more)
-	}
-	if strings.ContainsAny(b.String(), "→·") {
-		b.WriteString("\n(→ is a tab, · a space)")
-	}
-	return b.String()
+	return fmt.Sprintf("This edit failed before. The file has, at line%s:\n%s", lineRange(n.First, n.Last), text)
 }
 
 func lineRange(first, last int) string {

@@ -12,13 +12,13 @@ const (
 	maxLines     = 1 << 20  // and lines
 	maxOldLines  = 200      // lines of Old that are searched for
 	maxSameLines = 1000     // occurrences of one line that count: frequent lines are not significant
-	maxWindows   = 5        // places that are compared line by line
+	maxWindows   = 20       // places that are compared line by line
 	maxCompared  = 400      // bytes of a line that are compared
 	minAlike     = 0.5      // minimum similarity
 )
 
-// nearest finds the lines of text that are most like old, or nil.
-func nearest(text, old string) *Near {
+// nearest finds the lines of text that are most like old, or nil. whole: old has whole lines.
+func nearest(text, old string, whole bool) *Near {
 	text = text[:min(len(text), maxSearched)]
 	oldLines := linesOf(old)
 	oldLines = oldLines[:min(len(oldLines), maxOldLines)]
@@ -30,16 +30,16 @@ func nearest(text, old string) *Near {
 	if len(windows) == 0 {
 		windows = similarLines(lines, oldLines)
 	}
-	best, alike := 0, 0.0
+	var best place
 	for _, w := range windows {
-		if a := alikeAt(lines, oldLines, w); a > alike {
-			best, alike = w, a
+		if p := placeAt(lines, oldLines, w, whole); p.alike > best.alike {
+			best = p
 		}
 	}
-	if alike < minAlike {
+	if best.alike < minAlike {
 		return nil
 	}
-	return newNear(lines, oldLines, best, alike)
+	return best.near(oldLines)
 }
 
 // essence returns the significant characters of a line: without whitespace, in plain typography.
@@ -137,20 +137,6 @@ func similarLines(lines, old []string) []int {
 		}
 	}
 	return bestOf(votes)
-}
-
-// alikeAt returns how much of old the lines from the given one on have, between 0 and 1.
-func alikeAt(lines, old []string, from int) float64 {
-	var sum, weight float64
-	for i, line := range old {
-		want := essence(line)
-		w := 1 + float64(min(len(want), 40))
-		weight += w
-		if n := from + i; n >= 0 && n < len(lines) {
-			sum += w * alike(want, essence(lines[n]))
-		}
-	}
-	return sum / weight
 }
 
 // alike returns the share of the pairs of characters of want that have has.

@@ -40,8 +40,8 @@ func (c Comparison) writeHunk(b *strings.Builder, near []change) {
 	fmt.Fprintf(b, "@@ -%s +%s @@\n", hunkRange(oldLine, oldCount), hunkRange(newLine, newCount))
 	for _, ch := range near {
 		old, now := c.old[ch.oldStart:ch.oldEnd], c.new[ch.newStart:ch.newEnd]
-		if c.short && ch.oldCount == 1 && ch.newCount == 1 {
-			old, now = shortened(old, now)
+		if c.part > 0 && ch.oldCount == 1 && ch.newCount == 1 {
+			old, now = shortened(old, now, c.part)
 		}
 		c.context(b, c.old[start:ch.oldStart])
 		writeLines(b, '-', old)
@@ -54,7 +54,13 @@ func (c Comparison) writeHunk(b *strings.Builder, near []change) {
 // Short returns a comparison whose diff shows only the beginning of long unchanged lines, and only the part of long
 // lines that differs.
 func (c Comparison) Short() Comparison {
-	c.short = true
+	c.part = longPart
+	return c
+}
+
+// Anchored returns a comparison whose snippet has the anchors of lines.
+func (c Comparison) Anchored() Comparison {
+	c.anchors = true
 	return c
 }
 
@@ -63,27 +69,27 @@ const longPart = 500
 
 // context writes unchanged lines.
 func (c Comparison) context(b *strings.Builder, lines string) {
-	if !c.short {
+	if c.part == 0 {
 		writeLines(b, ' ', lines)
 		return
 	}
 	for _, line := range linesOf(lines) {
-		writeLines(b, ' ', shortPart(line))
+		writeLines(b, ' ', shortPart(line, c.part))
 	}
 }
 
 // shortPart omits the middle of a long unchanged part of a line.
-func shortPart(s string) string {
-	n := len(s) - 2*longPart
+func shortPart(s string, part int) string {
+	n := len(s) - 2*part
 	if n <= 0 {
 		return s
 	}
-	return strings.ToValidUTF8(s[:longPart], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
-		strings.ToValidUTF8(s[longPart+n:], "")
+	return strings.ToValidUTF8(s[:part], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
+		strings.ToValidUTF8(s[part+n:], "")
 }
 
 // shortened omits most of the common start and end of two lines.
-func shortened(old, now string) (string, string) {
+func shortened(old, now string, part int) (string, string) {
 	start, limit := 0, min(len(old), len(now))
 	for start < limit && old[start] == now[start] {
 		start++
@@ -99,7 +105,7 @@ func shortened(old, now string) (string, string) {
 		end--
 	}
 	cut := func(line string) string {
-		return shortPart(line[:start]) + line[start:len(line)-end] + shortPart(line[len(line)-end:])
+		return shortPart(line[:start], part) + line[start:len(line)-end] + shortPart(line[len(line)-end:], part)
 	}
 	return cut(old), cut(now)
 }
@@ -184,7 +190,11 @@ func (c Comparison) Snippet() string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "Showing lines %d-%d of %d:\n\n---\n\n", p.first+1, p.last, total)
-		b.WriteString(c.new[p.start:p.end])
+		if shown := c.new[p.start:p.end]; c.anchors {
+			b.WriteString(Anchored(c.new, shown, p.first+1))
+		} else {
+			b.WriteString(shown)
+		}
 		if !strings.HasSuffix(c.new[p.start:p.end], "\n") {
 			b.WriteString("\n")
 		}

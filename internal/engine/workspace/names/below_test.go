@@ -165,3 +165,12 @@ func TestBelowWindows(t *testing.T) {
 		}
 	}
 }
+
+func TestBelowAny(t *testing.T) {
+	set := map[string]bool{filepath.FromSlash("/a/b"): true}
+	for path, want := range map[string]bool{"/a/b": true, "/a/b/c/d": true, "/a": false, "/a/bc": false, "/": false, "": false} {
+		if got := BelowAny(filepath.FromSlash(path), set); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}

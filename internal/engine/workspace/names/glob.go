@@ -125,24 +125,6 @@ func newSecretName(chain string) secretName {
 	return n
 }
 
-// MaySecretBelow is MaySecret for a pathspec of git, whose stars match slashes and leading dots too. A pattern of only
-// stars is a directory, and *.json doesn't count as credentials.json: it matches tracked files.
-func MaySecretBelow(pattern string) (example string, ok bool) {
-	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
-	if len(comps) == 0 || strings.Trim(comps[len(comps)-1], "*") == "" {
-		return "", false
-	}
-	last := globTokens(comps[len(comps)-1])
-	for _, r := range append([]rule{{".env", whyEnv}, {".env.local", whyEnv}}, secretFiles...) {
-		named := r.chain[0] != '.' && r.chain[0] != '*' || strings.HasSuffix(r.chain, ".json")
-		ending := r.chain[0] == '*'
-		if !(named && last[0] == '*' || ending && last[len(last)-1] == '*') && common(last, []rune(r.chain)) {
-			return strings.ReplaceAll(r.chain, "*", "x"), true
-		}
-	}
-	return secretNames().among(newGlobs(comps))
-}
-
 // usual returns the names that a rule means in practice: id_rsa* doesn't mean that *.go may match a key.
 func usual(chain string) []string {
 	head, open := strings.CutSuffix(chain, "*")
@@ -235,9 +217,6 @@ func setEnd(rs []rune, i int) int {
 	}
 	return len(rs)
 }
-
-// MayBe reports whether a pattern of one component could match a name.
-func MayBe(pattern, name string) bool { return common(globTokens(pattern), []rune(name)) }
 
 // common reports whether two patterns with '*' (and in the first '?') match a common name.
 func common(a, b []rune) bool {

@@ -54,6 +54,16 @@ func Within(path string, roots []string) (root string, ok bool) {
 	return root, ok
 }
 
+// BelowAny reports whether a set has a path or a directory above it; see Rel. All must be clean.
+func BelowAny(path string, set map[string]bool) bool {
+	for ; !set[path]; path = filepath.Dir(path) {
+		if path == filepath.Dir(path) {
+			return false
+		}
+	}
+	return true
+}
+
 // Short returns a path for people: relative to the first of dirs that it is in, with forward slashes, or as it is.
 func Short(path string, dirs ...string) string {
 	for _, dir := range dirs {

@@ -130,6 +130,19 @@ func renamed(err error, abs string) error {
 	return err
 }
 
+// Cause returns an error without the operation and the path that package os adds, for a sentence that names them.
+func Cause(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	}
+	return err
+}
+
 // walkDir opens a directory component by component, and checks each one before entering it. It is the portable
 // implementation.
 func walkDir(abs string) (*os.Root, error) {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // maxLinks is the maximum number of links in one name, as in the kernel.
@@ -59,6 +61,19 @@ func (d disk) canonical(name string) (abs string, exists bool, err error) {
 		return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}
 	}
 	return w.at, w.exists, nil
+}
+
+// Existing returns an absolute path with links resolved in the part of it that exists. Unlike Resolve it has no error:
+// what can't be resolved stays as it is, and so does the target of a dangling link.
+func Existing(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(Existing(up), filepath.Base(path))
+	}
+	return path
 }
 
 // Passed returns the canonical directories in which components of an absolute name are looked up, those of links
@@ -122,7 +137,7 @@ func (w *walk) step(name string) error {
 		w.at, w.exists = full, false
 		return nil
 	case err != nil:
-		return plainCause(err)
+		return nofollow.Cause(err)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return w.follow(full)
 	case !info.IsDir() && len(w.todo) > 0:
@@ -160,14 +175,6 @@ func unreachable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
-func plainCause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
 func (w *walk) follow(link string) error {
 	w.links++
 	if w.links > maxLinks {
@@ -180,7 +187,7 @@ func (w *walk) follow(link string) error {
 	}
 	target, err := w.disk.readlink(link)
 	if err != nil {
-		return plainCause(err)
+		return nofollow.Cause(err)
 	}
 	if filepath.IsAbs(target) {
 		vol := filepath.VolumeName(target)

@@ -1,0 +1,233 @@
+package atomicfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
+)
+
+// Step is a change of one file in [All].
+type Step struct {
+	Path    string
+	Content Content // nil: the file is deleted
+	Options Options
+}
+
+// StepError is the error of one step.
+type StepError struct {
+	Index int // of the step
+	Err   error
+}
+
+func (e *StepError) Error() string { return e.Err.Error() }
+
+func (e *StepError) Unwrap() error { return e.Err }
+
+// All makes all steps, or none: their new contents are written and synced before the first file changes, and a step
+// that fails undoes those before it. If the process is killed in between, [Recover] undoes them; for that, the old
+// contents are in dir, which All creates and removes. With an empty dir, nothing is saved. No file may be in two steps.
+func All(dir string, steps []Step) ([]Outcome, error) {
+	b := batch{dir: dir, at: func(int) {}}
+	return b.run(steps)
+}
+
+type batch struct {
+	dir    string
+	at     func(done int) // for tests: called before each step, and after the last one
+	writes []*write
+	undo   []undoStep
+}
+
+// undoStep is how a step is undone.
+type undoStep struct {
+	Path  string
+	New   *Hash       // what the step writes; nil: nothing
+	Old   bool        // there was a file, and its content is in the file with the number of the step
+	Mode  fs.FileMode // of that file
+	Made  []string    // directories that are made for the step, outermost first
+	Roots []string
+
+	content []byte // the old content
+}
+
+// planName is the name of the plan in a batch's directory. Without it, nothing is undone.
+const planName = "plan.json"
+
+func (b *batch) run(steps []Step) (out []Outcome, err error) {
+	defer func() {
+		for i := len(b.writes) - 1; i >= 0; i-- {
+			b.writes[i].close(err != nil)
+		}
+		if b.dir != "" && !errors.Is(err, errNotUndone) {
+			os.RemoveAll(b.dir)
+		}
+	}()
+	for i, s := range steps {
+		if err := b.prepare(s); err != nil {
+			return nil, &StepError{i, stepFailure(s, err)}
+		}
+	}
+	if err := b.save(); err != nil {
+		return nil, fmt.Errorf("save the old contents: %w", nofollow.Cause(err))
+	}
+	for i, w := range b.writes {
+		b.at(i)
+		if err := w.commit(); err != nil {
+			err = stepFailure(steps[i], err)
+			if back := undo(b.undo[:i+1]); back != nil {
+				err = fmt.Errorf("%w, and %w: %w", err, errNotUndone, back)
+			}
+			return nil, &StepError{i, err}
+		}
+		out = append(out, w.out)
+	}
+	b.at(len(b.writes))
+	if b.dir != "" {
+		_ = os.Remove(filepath.Join(b.dir, planName)) // from here on, nothing is undone
+	}
+	return out, nil
+}
+
+// errNotUndone means that files of a failed batch have their new content.
+var errNotUndone = errors.New("restoring the files before it failed")
+
+func stepFailure(s Step, err error) error {
+	var changed *ChangedError
+	if errors.As(err, &changed) {
+		return err
+	}
+	return fmt.Errorf("write %s: %w", s.Path, nofollow.Cause(err))
+}
+
+func (b *batch) prepare(s Step) error {
+	abs, err := target(s.Path, s.Options)
+	if err != nil {
+		return err
+	}
+	w := &write{path: abs, base: filepath.Base(abs), content: s.Content, opts: s.Options}
+	w.out.Path = abs
+	b.writes = append(b.writes, w)
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	u := undoStep{Path: abs, Made: w.out.Made, Roots: s.Options.Roots}
+	if s.Content != nil {
+		h := sha256.New()
+		if _, err := s.Content.WriteTo(h); err != nil {
+			return err
+		}
+		u.New = (*Hash)(h.Sum(nil))
+	}
+	if w.info != nil {
+		f, err := w.open(w.info, os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		var old bytes.Buffer
+		if _, err := old.ReadFrom(f); err != nil {
+			return err
+		}
+		u.Old, u.Mode, u.content = true, w.info.Mode().Perm(), old.Bytes()
+	}
+	b.undo = append(b.undo, u)
+	return nil
+}
+
+// save writes the old contents and then the plan, durably.
+func (b *batch) save() error {
+	if b.dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	for i, u := range b.undo {
+		if u.Old {
+			if err := saveSynced(filepath.Join(b.dir, strconv.Itoa(i)), u.content); err != nil {
+				return err
+			}
+		}
+	}
+	plan, err := json.Marshal(b.undo)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.dir, planName)
+	if err := saveSynced(path+".new", plan); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func saveSynced(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Recover undoes the steps of a batch whose process was killed, and reports whether dir is gone. A file that has
+// another content by now is skipped.
+func Recover(dir string) (gone bool) {
+	plan, err := os.ReadFile(filepath.Join(dir, planName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // no step was begun, or all were done
+		return os.RemoveAll(dir) == nil
+	case err != nil:
+		return false
+	}
+	var steps []undoStep
+	if json.Unmarshal(plan, &steps) == nil {
+		for i := range steps {
+			if steps[i].Old {
+				if steps[i].content, err = os.ReadFile(filepath.Join(dir, strconv.Itoa(i))); err != nil {
+					return false
+				}
+			}
+		}
+		if undo(steps) != nil {
+			return false
+		}
+	}
+	return os.RemoveAll(dir) == nil
+}
+
+// undo undoes steps, the last one first. Steps that weren't done, and files that someone else changed, are skipped.
+func undo(steps []undoStep) error {
+	var failed error
+	for i := len(steps) - 1; i >= 0; i-- {
+		var changed *ChangedError
+		if err := steps[i].undo(); err != nil && !errors.As(err, &changed) {
+			failed = errors.Join(failed, fmt.Errorf("restore %s: %w", steps[i].Path, nofollow.Cause(err)))
+		}
+	}
+	return failed
+}
+
+func (u *undoStep) undo() error {
+	w := &write{path: u.Path, base: filepath.Base(u.Path), opts: Options{Old: u.New, Mode: u.Mode, Roots: u.Roots,
+		Canonical: true}}
+	if u.Old {
+		w.content = inMemory(u.content)
+	}
+	if dir, err := os.MkdirTemp("", "adze-undo-"); err == nil { // for a file that is written in place
+		w.opts.Backup = dir
+		defer os.RemoveAll(dir)
+	}
+	err := w.run()
+	for i := len(u.Made) - 1; i >= 0 && err == nil; i-- {
+		_ = os.Remove(u.Made[i]) // unless it contains something else by now
+	}
+	return err
+}
