@@ -26,7 +26,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -103,21 +102,25 @@ type decision struct {
 	use  *use
 }
 
-// use counts what is sent to a host.
+// use is how the command uses a host so far.
 type use struct {
-	host           string
-	sent, received atomic.Int64
-	mu             sync.Mutex
-	failure        error
-	note           string
+	mu sync.Mutex
+	Use
 }
 
 // fail records why a connection failed.
 func (u *use) fail(err error) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.failure = err
+	u.Failure = err.Error()
 	return err
+}
+
+// count counts bytes.
+func (u *use) count(sent, received int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.Sent, u.Received = u.Sent+int64(sent), u.Received+int64(received)
 }
 
 // failed records why a connection failed, unless the command gave up.
@@ -169,14 +172,9 @@ func (b *Broker) Uses() []Use {
 	defer b.mu.Unlock()
 	var out []Use
 	for _, u := range b.order {
-		one := Use{Host: u.host, Sent: u.sent.Load(), Received: u.received.Load()}
 		u.mu.Lock()
-		if u.failure != nil {
-			one.Failure = u.failure.Error()
-		}
-		one.Note = u.note
+		out = append(out, u.Use)
 		u.mu.Unlock()
-		out = append(out, one)
 	}
 	return out
 }
@@ -269,9 +267,9 @@ func (b *Broker) decide(ctx context.Context, t Target) (*use, error) {
 			b.mu.Unlock()
 			return &use{}, fmt.Errorf("%s: a command can't connect to more than %d hosts", t, maxTargets)
 		}
-		d = &decision{made: make(chan struct{}), use: &use{host: t.Host}}
+		d = &decision{made: make(chan struct{}), use: &use{Use: Use{Host: t.Host}}}
 		if !t.Usual() {
-			d.use.host = t.String()
+			d.use.Host = t.String()
 		}
 		b.decisions[t], b.order = d, append(b.order, d.use)
 		b.making.Go(func() { b.make(t, d) })
@@ -343,13 +341,13 @@ type counted struct {
 
 func (c *counted) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
-	c.use.received.Add(int64(n))
+	c.use.count(0, n)
 	return n, err
 }
 
 func (c *counted) Write(p []byte) (n int, err error) {
 	n, err = c.Conn.Write(p)
-	c.use.sent.Add(int64(n))
+	c.use.count(n, 0)
 	return n, err
 }
 

@@ -185,7 +185,7 @@ func (c *Credentials) add(t Target, r *http.Request, u *use) (added bool) {
 	if !added {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.note = note
+		u.Note = note
 	}
 	return added
 }

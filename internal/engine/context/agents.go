@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Agent is the definition of a subagent.
@@ -14,7 +16,7 @@ type Agent struct {
 	Prompt      string   // its instructions
 	Tools       []string // names; nil: all of its parent's
 	Without     []string // names of tools that it doesn't get
-	Model       string   // "": its parent's
+	Model       string   // "": its parent's, as always in a plugin
 	// plan, default, auto-edit or yolo; "": its parent's. It never extends the parent's permissions
 	Mode  string
 	Path  string
@@ -49,7 +51,7 @@ func noted(notes []string, err error) []string {
 
 func (d definitionDir) agent(rel string) (Agent, error) {
 	m, err := d.whole(rel)
-	if m.Name == "" && strings.HasPrefix(d.place.dir, ".opencode") {
+	if m.Name == "" && strings.Contains(d.place.dir, "opencode/") {
 		m.Name = strings.TrimSuffix(rel, filepath.Ext(rel))
 	}
 	if err == nil {
@@ -67,7 +69,7 @@ func (d definitionDir) agent(rel string) (Agent, error) {
 		return Agent{}, err
 	}
 	a := Agent{
-		Name: m.Name, Description: m.Description, Prompt: m.body, Without: m.Without, Mode: mode,
+		Name: d.name(m.Name), Description: m.Description, Prompt: m.body, Without: m.Without, Mode: mode,
 		Path: m.path, Scope: d.scope,
 	}
 	for _, name := range m.Tools {
@@ -78,7 +80,7 @@ func (d definitionDir) agent(rel string) (Agent, error) {
 	if len(a.Without) == len(m.Without) { // otherwise all the others
 		a.Tools = m.Tools
 	}
-	if m.Model != "inherit" {
+	if m.Model != "inherit" && d.plugin == "" {
 		a.Model = m.Model
 	}
 	if slices.Contains(a.Tools, "*") {
@@ -108,17 +110,18 @@ func (m matter) mode() (string, error) {
 	case "yolo", "bypasspermissions", "dontask":
 		return "yolo", nil
 	}
-	return "", fmt.Errorf("read %s: unknown mode %q (expected plan, default, auto-edit or yolo)", m.path, short(word))
+	return "", fmt.Errorf("read %s: unknown mode %q (expected plan, default, auto-edit or yolo)", m.path,
+		humanize.Line(word, maxAbout))
 }
 
 // Skill is a directory with a SKILL.md: instructions that are read on demand.
 type Skill struct {
-	Name  string   // of its directory
+	Name  string   // of its directory, after that of its plugin
 	Path  string   // of its directory, for the files that its text refers to
 	Hides []string // paths of skills with the same name, which are ignored
 	Scope Scope
 
-	dir definitionDir
+	dir *definitionDir
 	rel string // of its file
 }
 
@@ -133,6 +136,7 @@ func Skills(p Places) ([]Skill, []string) {
 	for _, d := range dirs {
 		files, err := d.files(maxDefinitions)
 		notes = noted(notes, err)
+		all = slices.Grow(all, len(files))
 		for _, rel := range files {
 			name := filepath.Dir(rel)
 			if err := checkName(filepath.Join(d.dir, name), name); err != nil {
@@ -140,12 +144,13 @@ func Skills(p Places) ([]Skill, []string) {
 				continue
 			}
 			path := filepath.Join(d.dir, name)
+			name = d.name(name)
 			if i, there := at[strings.ToLower(name)]; there {
 				all[i].Hides = append(all[i].Hides, path)
 				continue
 			}
 			at[strings.ToLower(name)] = len(all)
-			all = append(all, Skill{Name: name, Path: path, Scope: d.scope, dir: d, rel: rel})
+			all = append(all, Skill{Name: name, Path: path, Scope: d.scope, dir: &d, rel: rel})
 		}
 	}
 	return all, notes
@@ -154,25 +159,24 @@ func Skills(p Places) ([]Skill, []string) {
 // About is what a skill says about itself.
 type About struct {
 	Description string
-	Allowed     []string // the tools that it uses; nil: not said
-	Manual      bool     // only the user starts it
+	Manual      bool // only the user starts it
 }
 
 // About reads the skill's front matter.
 func (s Skill) About() (About, error) {
 	m, err := s.dir.front(s.rel)
 	if err == nil {
-		m.Name = s.Name
+		m.Name = filepath.Dir(s.rel)
 		err = m.check()
 	}
-	return About{m.Description, m.Allowed, m.Manual}, err
+	return About{m.Description, m.Manual}, err
 }
 
-// Read returns the skill's current text.
-func (s Skill) Read() (string, error) {
+// Read returns the skill's current text and its allowed-tools; nil: it has none.
+func (s Skill) Read() (text string, allowed []string, err error) {
 	m, err := s.dir.whole(s.rel)
 	if err != nil {
-		return "", fmt.Errorf("load skill %s: %w", s.Name, err)
+		return "", nil, fmt.Errorf("load skill %s: %w", s.Name, err)
 	}
-	return m.body, nil
+	return m.body, m.Allowed, nil
 }

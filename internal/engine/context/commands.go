@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Command is a prompt in a file that the user sends by name: commands/git/commit.md is /git:commit.
@@ -18,6 +20,7 @@ type Command struct {
 	Allowed     []string // the tools that its commands may use; nil: not restricted
 	Path        string
 	Scope       Scope
+	Mentions    bool // @path in its text attaches a file
 	Parts       []Part
 }
 
@@ -99,11 +102,12 @@ func (d definitionDir) command(rel string) (Command, error) {
 		return Command{}, err
 	}
 	ext := filepath.Ext(rel)
-	c := Command{Path: f.path, Scope: d.scope, Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)),
-		"/", ":")}
+	c := Command{Path: f.path, Scope: d.scope, Mentions: d.form == dollars,
+		Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)), "/", ":")}
 	if err := checkName(path, c.Name); err != nil {
 		return Command{}, err
 	}
+	c.Name = d.name(c.Name)
 	text, first := f.text, 1
 	if strings.EqualFold(ext, ".toml") {
 		text, first, err = c.fromTOML(text)
@@ -122,7 +126,7 @@ func (d definitionDir) command(rel string) (Command, error) {
 	if c.Description == "" {
 		c.Description = firstLine(text)
 	}
-	c.Description, c.Hint = short(c.Description), short(c.Hint)
+	c.Description, c.Hint = humanize.Line(c.Description, maxAbout), humanize.Line(c.Hint, maxAbout)
 	return c, nil
 }
 

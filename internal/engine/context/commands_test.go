@@ -12,7 +12,7 @@ import (
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"p/.adze/commands/fix.md":          "---\ndescription: Fixes: all\nargument-hint: \"[file]\"\n---\n\nFix {{args}} with !{go vet {{args}} ${X}} and @{a b.txt}.\n",
+		"p/.adze/commands/fix.md":          "---\ndescription: Fixes: all\nargument-hint: [file]\n---\n\nFix {{args}} with !{go vet {{args}} ${X}} and @{a b.txt}.\n",
 		"p/.qwen/commands/fix.md":          "hidden",
 		"p/.qwen/commands/git/commit.toml": "# a comment\ndescription = \"Commits\"\nmodel = 7\nprompt = \"\"\"\nWrite \\\"one\\\"\\\n   line: $ARGUMENTS\"\"\"\n[more]\nprompt = 1\n",
 		"home/commands/Plain.MD":           "# Title\nSay {hi}.",
@@ -22,15 +22,15 @@ func TestCommands(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	got, notes := Commands(Places{Own: at("home"), Project: at("p"), Trusted: true})
 	want := []Command{
-		{"fix", "Fixes: all", "[file]", nil, at("p/.adze/commands/fix.md"), Project, []Part{
+		{"fix", "Fixes: all", "[file]", nil, at("p/.adze/commands/fix.md"), Project, false, []Part{
 			{Kind: LiteralPart, Text: "\nFix ", Line: 5}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " with ", Line: 6},
 			{Kind: ShellPart, Line: 6, Shell: []Part{{Kind: LiteralPart, Text: "go vet ", Line: 6}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " ${X}", Line: 6}}},
 			{Kind: LiteralPart, Text: " and ", Line: 6}, {Kind: FilePart, Text: "a b.txt", Line: 6}, {Kind: LiteralPart, Text: ".", Line: 6},
 		}},
-		{"git:commit", "Commits", "", nil, at("p/.qwen/commands/git/commit.toml"), Project, []Part{
+		{"git:commit", "Commits", "", nil, at("p/.qwen/commands/git/commit.toml"), Project, false, []Part{
 			{Kind: LiteralPart, Text: "Write \"one\"line: ", Line: 5}, {Kind: ArgumentsPart, Line: 5},
 		}},
-		{"Plain", "Title", "", nil, at("home/commands/Plain.MD"), User, []Part{{Kind: LiteralPart, Text: "# Title\nSay {hi}.", Line: 1}}},
+		{"Plain", "Title", "", nil, at("home/commands/Plain.MD"), User, false, []Part{{Kind: LiteralPart, Text: "# Title\nSay {hi}.", Line: 1}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -102,7 +102,7 @@ func TestSkills(t *testing.T) {
 		t.Error(d)
 	}
 	notesHold(t, notes)
-	if text, err := got[0].Read(); err != nil || text != "Tag it; see notes.md." {
+	if text, _, err := got[0].Read(); err != nil || text != "Tag it; see notes.md." {
 		t.Errorf("%q, %v", text, err)
 	}
 	p.Trusted = false
@@ -134,7 +134,7 @@ func TestDefinitionsBehindLinks(t *testing.T) {
 		if _, err := s.About(); err == nil || !strings.Contains(err.Error(), "it is a link to a path outside") {
 			t.Errorf("%s: %v", s.Name, err)
 		}
-		if text, err := s.Read(); err == nil {
+		if text, _, err := s.Read(); err == nil {
 			t.Errorf("%s: %q", s.Name, text)
 		}
 	}

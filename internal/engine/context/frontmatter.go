@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
@@ -68,12 +69,25 @@ func (l *list) UnmarshalYAML(n *yaml.Node) error {
 // removed begins the names of removed tools in a list of tools.
 const removed = "-"
 
+// splitList splits at commas, or at spaces if there are none, outside of parentheses: "Bash(git add:*) Read".
 func splitList(value string) list {
-	names := strings.Split(value, ",")
-	if len(names) == 1 && !strings.Contains(value, "(") {
-		names = strings.Fields(value)
+	depth, commas := 0, false
+	outside := func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return depth == 0
 	}
-	return trimmed(names)
+	for _, r := range value {
+		commas = outside(r) && r == ',' || commas
+	}
+	depth = 0
+	return trimmed(strings.FieldsFunc(value, func(r rune) bool {
+		return outside(r) && (r == ',' || !commas && unicode.IsSpace(r))
+	}))
 }
 
 // trimmed returns the names that aren't empty. An empty list means no tools.
@@ -87,11 +101,15 @@ func trimmed(names []string) list {
 	return l
 }
 
-// manualKey is the key of skills that only the user starts.
-const manualKey = "disable-model-invocation"
+const (
+	// manualKey is the key of skills that only the user starts.
+	manualKey = "disable-model-invocation"
+	// hintKey is the key of a command's arguments. Most are written as "[file]", which is a list in YAML.
+	hintKey = "argument-hint"
+)
 
 // maxFront is how much of a file is read for its front matter at first.
-const maxFront = 4 << 10
+const maxFront = 2 << 10
 
 // front reads only the front matter of a definition, which is approved by itself.
 func (d definitionDir) front(rel string) (matter, error) {
@@ -164,7 +182,7 @@ func readMatter(path, front string) (matter, error) {
 			return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
 		}
 	}
-	m.path, m.Description, m.Hint = path, short(m.Description), short(m.Hint)
+	m.path, m.Description, m.Hint = path, humanize.Line(m.Description, maxAbout), humanize.Line(m.Hint, maxAbout)
 	return m, nil
 }
 
@@ -186,7 +204,7 @@ func plain(front string) (matter, bool) {
 	var m matter
 	texts := map[string]*string{
 		"name": &m.Name, "description": &m.Description, "model": &m.Model, "mode": &m.Mode,
-		"approvalMode": &m.Approval, "permissionMode": &m.Permission, "argument-hint": &m.Hint,
+		"approvalMode": &m.Approval, "permissionMode": &m.Permission, hintKey: &m.Hint,
 	}
 	lists := map[string]*list{"tools": &m.Tools, "disallowedTools": &m.Without, "allowed-tools": &m.Allowed}
 	seen := map[string]bool{}
@@ -214,14 +232,15 @@ func plain(front string) (matter, bool) {
 }
 
 // quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files
-// have descriptions with colons, which YAML rejects.
+// have descriptions with colons, or hints such as [issue] [priority], which YAML rejects.
 func quoted(front string) string {
 	lines := strings.Split(front, "\n")
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if !ok || value == "" || strings.ContainsAny(key, " \t\"'#-[{") ||
-			strings.ContainsRune("\"'[{|>&*!#", rune(value[0])) {
+		hint := strings.HasPrefix(value, "[") && (key == hintKey || strings.Contains(value, "] "))
+		if !ok || value == "" || strings.ContainsAny(key, " \t\"'#[{") ||
+			!hint && strings.ContainsRune("\"'[{|>&*!#", rune(value[0])) {
 			continue
 		}
 		lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
@@ -267,15 +286,6 @@ func split(text string) (front, body string, ok bool) {
 		front, ok = strings.CutSuffix(rest, "\n---")
 	}
 	return front, body, ok
-}
-
-// short makes a description one line of limited length.
-func short(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxAbout {
-		return string(r[:maxAbout-1]) + "…"
-	}
-	return s
 }
 
 // unique keeps the first of each name, ignoring case.

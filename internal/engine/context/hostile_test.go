@@ -97,7 +97,7 @@ func used(p Places) string {
 	skills, _ := Skills(p)
 	for _, s := range skills {
 		about, err := s.About()
-		text, loaded := s.Read()
+		text, _, loaded := s.Read()
 		if err == nil && loaded == nil {
 			fmt.Fprintf(&b, "%s: %s %s\n", s.Name, about.Description, text)
 		}

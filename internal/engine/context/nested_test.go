@@ -150,7 +150,7 @@ func TestSeals(t *testing.T) {
 		skills, _ := Skills(p)
 		for _, s := range skills {
 			about, err := s.About()
-			_, loaded := s.Read()
+			_, _, loaded := s.Read()
 			out = append(out, s.Name, about.Description, mark(err), mark(loaded))
 		}
 		agents, notes := Agents(p)
@@ -192,6 +192,19 @@ func mark(err error) string {
 		return "no"
 	}
 	return "ok"
+}
+
+// A list of tools has commas or spaces between its names, as in the Agent Skills specification.
+func TestSplitList(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"Bash(git:*) Bash(jq -r:*) Read": "Bash(git:*)|Bash(jq -r:*)|Read", "Read, Bash(git add:*, x)": "Read|Bash(git add:*, x)", "a b": "a|b", " , ": "",
+		"Web Search, Read": "Web Search|Read", "Bash(a": "Bash(a",
+	} {
+		if got := strings.Join(splitList(given), "|"); got != want {
+			t.Errorf("%q: %q, not %q", given, got, want)
+		}
+	}
 }
 
 // Front matter without YAML's special forms means the same to both parsers.

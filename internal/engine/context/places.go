@@ -29,7 +29,7 @@ type form uint8
 
 const (
 	braces  form = iota // {{args}}, $ARGUMENTS, !{command}, @{file}
-	dollars             // $ARGUMENTS, $1 to $9, !`command`
+	dollars             // $ARGUMENTS, $1 to $9, !`command`, @file
 )
 
 // place is a directory of definitions, in a project and in the home directory.
@@ -48,19 +48,45 @@ var places = []place{
 	{skillKind, ".claude/skills", "", dollars},
 	{skillKind, ".gemini/skills", "", dollars},
 	{skillKind, ".opencode/skills", "", dollars},
+	{skillKind, ".opencode/skill", "", dollars},
+	{skillKind, ".codex/skills", "", dollars},
+	{skillKind, ".config/opencode/skills", "", dollars},
+	{skillKind, ".config/opencode/skill", "", dollars},
 	{agentKind, ".adze/agents", ".md", 0},
 	{agentKind, ".qwen/agents", ".md", 0},
 	{agentKind, ".claude/agents", ".md", 0},
 	{agentKind, ".gemini/agents", ".md", 0},
 	{agentKind, ".opencode/agents", ".md", 0},
 	{agentKind, ".opencode/agent", ".md", 0},
+	{agentKind, ".config/opencode/agents", ".md", 0},
+	{agentKind, ".config/opencode/agent", ".md", 0},
 	{commandKind, ".adze/commands", ".md .toml", braces},
 	{commandKind, ".qwen/commands", ".md .toml", braces},
 	{commandKind, ".claude/commands", ".md", dollars},
 	{commandKind, ".gemini/commands", ".toml", braces},
 	{commandKind, ".opencode/commands", ".md", dollars},
 	{commandKind, ".opencode/command", ".md", dollars},
+	{commandKind, ".config/opencode/commands", ".md", dollars},
+	{commandKind, ".config/opencode/command", ".md", dollars},
 }
+
+// pluginPlaces has the directories of definitions in plugins.
+var pluginPlaces = []place{
+	{skillKind, "skills", "", dollars},
+	{agentKind, "agents", ".md", 0},
+	{commandKind, "commands", ".md .toml", dollars},
+}
+
+// Plugin is a plugin's directory, whose definitions the user approved. Their names start with the plugin's name and a
+// colon, so that they replace no others.
+type Plugin struct {
+	Name, Dir string
+	Braces    bool              // its commands have placeholders in braces
+	Seals     map[string]string // as in Places
+}
+
+// homeOnly begins directories that only a home directory has.
+const homeOnly = ".config/"
 
 // ownDir is the name of Adze's own directory, which may be elsewhere for a user.
 const ownDir = ".adze/"
@@ -73,7 +99,8 @@ type Places struct {
 	Trusted bool   // whether the user trusts the project: if not, its definitions are ignored; see LeftOut
 	// Seals are those of the project's files that the user approved, by path from its top: other files and contents are
 	// ignored. nil: all are approved.
-	Seals map[string]string
+	Seals   map[string]string
+	Plugins []Plugin // weaker than all others
 }
 
 const (
@@ -92,6 +119,15 @@ type definitionDir struct {
 	ignored *ignore.Rules
 	seals   map[string]string // nil: all are approved
 	named   string            // the directory as the table and users name it
+	plugin  string            // the name of its plugin; "": none
+}
+
+// name returns the name of a definition, with its plugin's.
+func (d definitionDir) name(name string) string {
+	if d.plugin == "" {
+		return name
+	}
+	return d.plugin + ":" + name
 }
 
 // directories returns the existing directories of one kind, strongest first.
@@ -114,17 +150,19 @@ func (p Places) directories(k kind) (found []definitionDir, notes []string) {
 		found = append(found, d)
 	}
 	var ignored *ignore.Rules
+	var roots []string
 	if p.Project != "" && p.Trusted {
 		ignored = ignore.New(ignore.Options{Roots: []string{p.Project}})
+		roots = []string{real(p.Project)}
 	}
 	for _, scope := range []Scope{Project, User} {
 		for _, row := range places {
 			rel := filepath.FromSlash(row.dir)
 			switch {
-			case row.kind != k:
+			case row.kind != k, scope == Project && strings.HasPrefix(row.dir, homeOnly):
 			case scope == Project && ignored != nil:
-				add(definitionDir{place: row, scope: Project, roots: []string{real(p.Project)}, ignored: ignored,
-					seals: p.Seals, named: rel}, filepath.Join(p.Project, rel))
+				add(definitionDir{place: row, scope: Project, roots: roots, ignored: ignored, seals: p.Seals,
+					named: rel}, filepath.Join(p.Project, rel))
 			case scope == Project: // not trusted
 			case strings.HasPrefix(row.dir, ownDir) && p.Own != "":
 				dir := filepath.Join(p.Own, filepath.FromSlash(row.dir[len(ownDir):]))
@@ -132,6 +170,18 @@ func (p Places) directories(k kind) (found []definitionDir, notes []string) {
 			case !strings.HasPrefix(row.dir, ownDir) && p.Home != "":
 				dir := filepath.Join(p.Home, rel)
 				add(definitionDir{place: row, scope: User, named: dir}, dir)
+			}
+		}
+	}
+	for _, plugin := range p.Plugins {
+		for _, row := range pluginPlaces {
+			if row.kind == k {
+				if plugin.Braces {
+					row.form = braces
+				}
+				dir := filepath.Join(plugin.Dir, filepath.FromSlash(row.dir))
+				add(definitionDir{place: row, scope: User, roots: []string{real(plugin.Dir)}, seals: plugin.Seals,
+					named: dir, plugin: plugin.Name}, dir)
 			}
 		}
 	}
@@ -148,7 +198,7 @@ func (p Places) LeftOut() []string {
 
 // Requests returns the project's directories that have definitions. It reads none of them.
 func (p Places) Requests() (dirs []string) {
-	p.Trusted, p.Own, p.Home = p.Project != "", "", ""
+	p.Trusted, p.Own, p.Home, p.Plugins = p.Project != "", "", "", nil
 	for _, k := range []kind{skillKind, agentKind, commandKind} {
 		found, _ := p.directories(k) // a link out of the project requests nothing
 		for _, d := range found {
@@ -224,16 +274,21 @@ func digest(text string) string {
 // key is the name of a file in Seals.
 func (d definitionDir) key(rel string) string { return d.place.dir + "/" + filepath.ToSlash(rel) }
 
-// UnapprovedError reports a definition that is new or changed since the user trusted its project.
+// UnapprovedError reports a definition that is new or changed since the user trusted its project or added its plugin.
 type UnapprovedError struct {
-	Path string
-	New  bool
+	Path   string
+	New    bool
+	Plugin string // "": it is the project's
 }
 
 func (e *UnapprovedError) Error() string {
 	what := "it changed"
 	if e.New {
 		what = "it is new"
+	}
+	if e.Plugin != "" {
+		return fmt.Sprintf("%s is ignored: %s since you approved the plugin. Review with 'adze plugin update %s'.",
+			e.Path, what, e.Plugin)
 	}
 	return fmt.Sprintf("%s is ignored: %s since you trusted this project. Review with 'adze trust'.", e.Path, what)
 }
@@ -246,23 +301,24 @@ func (d definitionDir) approved(rel, text string, whole bool) error {
 	path := filepath.Join(d.named, rel)
 	sealed, ok := d.seals[d.key(rel)]
 	if !ok {
-		return &UnapprovedError{path, true}
+		return &UnapprovedError{path, true, d.plugin}
 	}
 	front, all, _ := strings.Cut(sealed, " ")
 	if whole && digest(text) != all || !whole && digest(text) != front {
-		return &UnapprovedError{path, false}
+		return &UnapprovedError{path, false, d.plugin}
 	}
 	return nil
 }
 
-// Sealed is a file of a project's definitions, to be approved.
+// Sealed is a file with a definition of a project or a plugin, to be approved.
 type Sealed struct {
 	What, Path string   // such as "skill", and the path from the project's top
 	Seal       string   // of its content
 	Runs       []string // commands in it, with a placeholder for arguments
 }
 
-// Sealed reads all definitions of the project. Files that can't be read are omitted: they can't be used either.
+// Sealed reads all definitions of the project and of plugins. Files that can't be read are omitted: they can't be used
+// either.
 func (p Places) Sealed() (all []Sealed) {
 	p.Trusted, p.Seals, p.Own, p.Home = p.Project != "", nil, "", ""
 	for k, what := range []string{skillKind: "skill", agentKind: "agent", commandKind: "command"} {

@@ -12,8 +12,13 @@ import (
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // Lock locks a file, or returns ErrLocked. Other errors mean that the file system has no locks.
-func Lock(f *os.File) error {
-	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+func Lock(f *os.File) error { return try(f, syscall.LOCK_EX) }
+
+// LockShared locks a file that no other process has locked with Lock, or returns ErrLocked.
+func LockShared(f *os.File) error { return try(f, syscall.LOCK_SH) }
+
+func try(f *os.File, how int) error {
+	err := flock(f, how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrLocked
 	}

@@ -27,6 +27,19 @@ func Pointer(file, prefix string) (path string, ok bool) {
 	return join(filepath.Dir(file), path), true
 }
 
+// Find returns the .git of the repository that a directory is in; "": it is in none.
+func Find(dir string) (dotGit string) {
+	for ; ; dir = filepath.Dir(dir) {
+		dotGit = filepath.Join(dir, ".git")
+		if _, err := os.Lstat(dotGit); err == nil {
+			return dotGit
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
 // Dirs returns the git directory that a .git, which may be a file, stands for, and the directory that it shares with
 // other worktrees.
 func Dirs(dotGit string) (gitDir, common string) {

@@ -63,23 +63,17 @@ type log struct {
 
 // Read finds the logs of the repository that a directory is in; none without a repository.
 func Read(dir string) State {
-	for {
-		git := filepath.Join(dir, ".git")
-		if _, err := os.Lstat(git); err == nil {
-			own, common := gitconfig.Dirs(git)
-			s := State{{ref: Head, path: filepath.Join(own, "logs", Head)},
-				{ref: Stash, path: filepath.Join(common, "logs", filepath.FromSlash(Stash))}}
-			for i := range s {
-				s[i].size = size(s[i].path)
-			}
-			return s
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return nil
-		}
-		dir = up
+	git := gitconfig.Find(dir)
+	if git == "" {
+		return nil
 	}
+	own, common := gitconfig.Dirs(git)
+	s := State{{ref: Head, path: filepath.Join(own, "logs", Head)},
+		{ref: Stash, path: filepath.Join(common, "logs", filepath.FromSlash(Stash))}}
+	for i := range s {
+		s[i].size = size(s[i].path)
+	}
+	return s
 }
 
 func size(path string) int64 {

@@ -102,6 +102,37 @@ func List(items []string, limit int) string {
 	return strings.Join(items, ", ")
 }
 
+// Cut cuts a text to a number of bytes, and appends "…" if there were more.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+// Line returns a text as one line of at most a number of characters. A longer one ends with "…".
+func Line(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}
+
+// LongestRun returns how often a byte is repeated at most: a fence of Markdown has one more.
+func LongestRun(s string, c byte) int {
+	longest, n := 0, 0
+	for i := range len(s) {
+		if s[i] != c {
+			n = 0
+			continue
+		}
+		n++
+		longest = max(longest, n)
+	}
+	return longest
+}
+
 // Shorten cuts a text to a number of characters, and appends how many are missing.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {

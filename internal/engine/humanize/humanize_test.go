@@ -29,3 +29,21 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestCuts(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Cut("short", 5), "short"},
+		{Cut("longer", 5), "longe…"},
+		{Cut("für", 2), "f…"}, // half a character is no text
+		{Line(" two\n\twords ", 9), "two words"},
+		{Line("für alle", 5), "für …"},
+		{Line("", 5), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	if n := LongestRun("a`b``c`", '`'); n != 2 || LongestRun("a", '`') != 0 {
+		t.Errorf("%d, want 2", n)
+	}
+}

@@ -31,6 +31,7 @@ type Kind string
 const (
 	Tree  Kind = "tree"  // a directory that is removed with everything in it
 	Files Kind = "files" // a directory with temporary files
+	Batch Kind = "batch" // a directory with the old contents of files that were changed together
 )
 
 // Log records paths until it is closed. It is safe for concurrent use. A nil Log records nothing.

@@ -3,11 +3,11 @@ package proc
 import (
 	"bytes"
 	"io"
-	"strconv"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc/term"
 	"github.com/adze-dev/adze/internal/engine/redact"
 )
@@ -234,7 +234,7 @@ func (f *fold) line(l []byte, more bool) {
 // settle outputs the summary of a finished run.
 func (f *fold) settle() {
 	if f.again >= foldFrom {
-		f.out([]byte("[previous line repeated "+group(f.again)+" times]"), true)
+		f.out([]byte("[previous line repeated "+humanize.Number(f.again)+" times]"), true)
 	} else {
 		for range f.again {
 			f.out(f.last, true)
@@ -249,15 +249,6 @@ func (f *fold) out(l []byte, newline bool) {
 		f.buf = append(f.buf, '\n')
 	}
 	f.put(f.buf)
-}
-
-// group formats a number with commas between thousands.
-func group(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // page keeps the beginning and the end of a text.

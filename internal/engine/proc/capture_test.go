@@ -117,19 +117,6 @@ func TestRing(t *testing.T) {
 	}
 }
 
-func TestGroupAndSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
-		if got := group(n); got != want {
-			t.Errorf("group(%d) = %s", n, got)
-		}
-	}
-	for n, want := range map[int64]string{5: "5 bytes", 2048: "2.0 KB", 3 << 20: "3.0 MB", 10 << 30: "10.0 GB"} {
-		if got := size(n); got != want {
-			t.Errorf("size(%d) = %s", n, got)
-		}
-	}
-}
-
 // The first bytes of a command's output are kept, and too many are reported once.
 func TestBeginning(t *testing.T) {
 	reports := 0

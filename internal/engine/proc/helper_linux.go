@@ -102,11 +102,15 @@ func keep(what kind) int {
 	if what&ofTrial != 0 {
 		sandbox.Rehearse()
 	}
-	kind, body, err := receive(k.ctl)
+	from := &withFiles{file: k.ctl}
+	kind, body, err := receive(from)
 	if err != nil || kind != msgRun {
 		return 0 // not needed after all
 	}
 	s, box, err := decodeSpec(body)
+	if err == nil && len(from.fds) == 2 {
+		s.talkFDs = from.fds
+	}
 	k.box = box
 	defer k.clean()
 	if err == nil && box != nil && what&inSession != 0 {
@@ -168,6 +172,10 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
 	if s.split {
 		files[2] = errFD
+	}
+	if s.talkFDs != nil {
+		defer closeFDs(s.talkFDs)
+		files[0], files[1] = uintptr(s.talkFDs[0]), uintptr(s.talkFDs[1])
 	}
 	if s.input != "" {
 		fd, err := contentFile(s.input)

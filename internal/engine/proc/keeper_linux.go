@@ -464,7 +464,7 @@ func (t *kept) run(ctx context.Context, s *spec) (reported bool, err error) {
 		t.ctl.SetWriteDeadline(time.Now())
 		close(interrupted)
 	})
-	err = send(t.ctl, msgRun, s.encode())
+	err = sendRun(t.ctl, s)
 	expired := !release()
 	if expired {
 		<-interrupted

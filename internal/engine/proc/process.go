@@ -43,8 +43,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/redact"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // liveTail is the length of a Progress' tail.
@@ -98,6 +100,10 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 		defer cancel()
 		starting = limited
 	}
+	if s.talk != nil {
+		defer s.talk[0].Close()
+		defer s.talk[1].Close()
+	}
 	var err error
 	var out *os.File
 	if p.tree, out, p.entry, err = r.keeper.start(starting, &s, r.ledger); err != nil {
@@ -127,9 +133,7 @@ func (e *boxError) Error() string { return "create the sandbox: " + e.why }
 
 // startError returns an error that names the command.
 func startError(s spec, err error) error {
-	if path := (*os.PathError)(nil); errors.As(err, &path) {
-		err = path.Err
-	}
+	err = nofollow.Cause(err)
 	unmade := (*boxError)(nil)
 	switch {
 	case errors.As(err, &unmade), errors.Is(err, errNoKeeper):
@@ -379,8 +383,8 @@ func (o Output) String() string {
 	if o.Head != "" && o.Head[len(o.Head)-1] != '\n' {
 		nl = "\n"
 	}
-	return fmt.Sprintf("%s%s[%s lines, %s omitted]\n%s", o.Head, nl, group(o.OmittedLines), size(o.OmittedBytes),
-		o.Tail)
+	return fmt.Sprintf("%s%s[%s lines, %s omitted]\n%s", o.Head, nl, humanize.Number(o.OmittedLines),
+		humanize.Bytes(o.OmittedBytes), o.Tail)
 }
 
 // Outcome is how a command ended.
@@ -445,17 +449,4 @@ type Piece struct {
 	Total   int64 // bytes so far
 	Skipped int64 // bytes before From that were requested but are no longer available
 	Binary  bool
-}
-
-// size writes a number of bytes for users.
-func size(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
 }

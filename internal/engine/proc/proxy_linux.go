@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -75,7 +77,7 @@ func (w *withFiles) Read(p []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	control := make([]byte, unix.CmsgSpace(4))
+	control := make([]byte, unix.CmsgSpace(2*4))
 	var m int
 	var failed error
 	err = raw.Read(func(fd uintptr) bool {
@@ -118,4 +120,31 @@ func (t *kept) openProxies(from *withFiles) {
 		f.Close()
 	}
 	from.fds = nil
+}
+
+// sendRun sends a command to its keeper, with the files of a conversation.
+func sendRun(ctl *os.File, s *spec) error {
+	if s.talk == nil {
+		return send(ctl, msgRun, s.encode())
+	}
+	var message bytes.Buffer
+	send(&message, msgRun, s.encode())
+	raw, err := ctl.SyscallConn()
+	if err != nil {
+		return err
+	}
+	rights := unix.UnixRights(int(s.talk[0].Fd()), int(s.talk[1].Fd()))
+	first := message.Next(1) // the rest may need several writes
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		for {
+			if failed = unix.Sendmsg(int(fd), first, rights, nil, 0); failed != unix.EINTR {
+				return failed != unix.EAGAIN
+			}
+		}
+	})
+	if err = errors.Join(err, failed); err == nil {
+		_, err = message.WriteTo(ctl)
+	}
+	return err
 }

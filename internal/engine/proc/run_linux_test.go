@@ -208,7 +208,7 @@ func TestHeldPipe(t *testing.T) {
 				t.Errorf("%s: after %v, %d left, %q", line, took, o.Leftover, o.Output.Head)
 			}
 		}
-		if n := r.Leftovers(); n != 4 {
+		if n := len(r.processes()); n != 4 {
 			t.Errorf("%d commands left something, want 4", n)
 		}
 		if err := r.Close(); err != nil {

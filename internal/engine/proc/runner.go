@@ -162,7 +162,7 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	s = spec{
 		argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil, probe: c.probe,
-		proxied: c.Proxy != nil, serve: c.Proxy,
+		proxied: c.Proxy != nil, serve: c.Proxy, talk: c.Talk,
 	}
 	// If Adze runs inside Adze, the inner one's marker counts.
 	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }),
@@ -197,19 +197,6 @@ func (r *Runner) forget(p *Process) {
 	r.mu.Lock()
 	delete(r.live, p)
 	r.mu.Unlock()
-}
-
-// Leftovers counts the commands that have returned but left processes running.
-func (r *Runner) Leftovers() int {
-	n := 0
-	for _, p := range r.processes() {
-		select {
-		case <-p.done:
-			n++
-		default:
-		}
-	}
-	return n
 }
 
 // Live counts the commands in sandboxes of one of the modes that run, or left processes running.
@@ -338,6 +325,9 @@ type Command struct {
 	probe bool // others like it aren't expected: no supervisor is started ahead
 
 	Input []byte // what it reads on its standard input; nil means nothing
+	// Talk, if set, are its standard input and its standard output, for a conversation. They are closed here when it
+	// has started. Outcome.Output is then only the standard error.
+	Talk *[2]*os.File
 
 	// Stderr, if not nil, receives the unprocessed standard error; Outcome.Output is then only the standard output.
 	// Sandboxed commands can't use it. Unlike Spill it isn't masked. It isn't called after the outcome is known.
@@ -372,6 +362,8 @@ func (c Command) withDefaults() (Command, error) {
 		return c, errors.New("run command: the directory contains a NUL byte")
 	case c.Stderr != nil && c.Sandbox.Boxed():
 		return c, errors.New("run command: a sandboxed command has no standard error of its own")
+	case c.Talk != nil && (c.Stderr != nil || c.Input != nil):
+		return c, errors.New("run command: Talk is set, and so is Stderr or Input")
 	case c.Timeout < 0:
 		return c, fmt.Errorf("run command: negative timeout %v (0 means none)", c.Timeout)
 	}

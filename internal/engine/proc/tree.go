@@ -52,8 +52,10 @@ type spec struct {
 	proxied bool
 	serve   func(net.Listener)
 
-	split bool     // its standard error is separate from its output
-	errs  *os.File // read end of that, once it has started
+	talk    *[2]*os.File // its standard input and output; nil: its output is the pipe's
+	talkFDs []int        // the same in the keeper
+	split   bool         // its standard error is separate from its output
+	errs    *os.File     // read end of that, once it has started
 
 	box   *sandbox.Spec // nil: none
 	plan  sandbox.Plan
@@ -134,6 +136,9 @@ func pipeOf() (r, w *os.File, err error) {
 // streams returns the files of a command without a keeper, whose output is w. done closes those that are only for the
 // command.
 func (s *spec) streams(w *os.File) (files []*os.File, done func(), err error) {
+	if s.talk != nil {
+		return []*os.File{s.talk[0], s.talk[1], w}, func() {}, nil
+	}
 	in, err := s.stdin()
 	if err != nil {
 		return nil, nil, err

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -137,6 +138,9 @@ func (s *scan) part(at, from int, end byte) (n int, ok bool) {
 
 // secretPassword reports whether the password of a URL is neither a placeholder nor an ordinary word.
 func secretPassword(password []byte) bool {
+	if plain, err := url.PathUnescape(string(password)); err == nil {
+		password = []byte(plain)
+	}
 	lower := strings.ToLower(string(password))
 	s := shapeOf(password)
 	if len(password) < 8 || s.distinct < 5 || isExample(password) || sequence(password) ||
@@ -148,6 +152,5 @@ func secretPassword(password []byte) bool {
 	if slices.ContainsFunc([]string{"${", "{{", "$(", "..."}, in) || s.changes < 4 && slices.ContainsFunc(words, in) {
 		return false // S3cretPassw0rdX9 is one
 	}
-	kinds := b2i(s.upper) + b2i(s.lower) + b2i(s.digit)
-	return kinds > 1 && s.changes > 1 || len(password) >= 16 && s.distinct >= 10
+	return s.kinds() > 1 && s.changes > 1 || len(password) >= 16 && s.distinct >= 10
 }

@@ -49,9 +49,10 @@ var examples = []string{"example", "your", "xxxx", "replace", "insert", "dummy",
 
 // shape is what a text is made of.
 type shape struct {
-	upper, lower, digit bool
-	distinct            int
-	changes             int // between capital letters, small letters and digits
+	upper, lower, digit, other bool
+
+	distinct int
+	changes  int // between capital letters, small letters and digits
 }
 
 func shapeOf(b []byte) (s shape) {
@@ -70,6 +71,8 @@ func shapeOf(b []byte) (s shape) {
 			s.lower, kind = true, 'a'
 		case c >= '0' && c <= '9':
 			s.digit, kind = true, '0'
+		default:
+			s.other = true
 		}
 		if last != 0 && kind != last {
 			s.changes++
@@ -77,6 +80,16 @@ func shapeOf(b []byte) (s shape) {
 		last = kind
 	}
 	return s
+}
+
+// kinds returns how many of capital letters, small letters and digits there are.
+func (s shape) kinds() (n int) {
+	for _, has := range []bool{s.upper, s.lower, s.digit} {
+		if has {
+			n++
+		}
+	}
+	return n
 }
 
 // random reports whether a text looks like chance: it has enough different characters, is neither a name nor a word,

@@ -95,35 +95,10 @@ func (s Secret) worthMasking() bool {
 	if len(v) < minSecret {
 		return false
 	}
-	distinct := map[byte]bool{}
-	var upper, lower, digit, other bool
-	for i := range len(v) {
-		c := v[i]
-		distinct[c] = true
-		switch {
-		case c >= 'A' && c <= 'Z':
-			upper = true
-		case c >= 'a' && c <= 'z':
-			lower = true
-		case c >= '0' && c <= '9':
-			digit = true
-		default:
-			other = true
-		}
-	}
-	if len(distinct) < 5 {
-		return false
-	}
-	oneKind := !other && b2i(upper)+b2i(lower)+b2i(digit) == 1
-	if oneKind && len(v) < 12 && !(s.Sure && upper) {
+	of := shapeOf([]byte(v))
+	oneKind := !of.other && of.kinds() == 1
+	if of.distinct < 5 || oneKind && len(v) < 12 && !(s.Sure && of.upper) {
 		return false // a word, a date, a small number
 	}
 	return s.Sure || !strings.HasPrefix(v, "/") && !strings.HasPrefix(v, "~/") && !strings.HasPrefix(v, "./")
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

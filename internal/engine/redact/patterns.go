@@ -18,11 +18,14 @@ import (
 var patternsText string
 
 const (
-	shortest = 20       // length of the shortest token, with its start
-	longest  = 16 << 10 // of a token or a private key; what is longer isn't one
-	nearby   = 40       // bytes before a token in which a word is near
+	shortest      = 20       // length of the shortest token, with its start
+	longest       = 16 << 10 // of a token or a private key; what is longer isn't one
+	nearby        = 40       // bytes before a token in which a word is near
+	shortestGroup = 40       // length of the shortest token without a start
 	// longestStart is at least the length of a start, in base64 too.
 	longestStart = 48
+	// notInGroups are the characters of tokens that tokens without a start don't have.
+	notInGroups = "_-.="
 )
 
 // pattern is the form of tokens.
@@ -42,7 +45,6 @@ type patterns struct {
 	first  map[uint32]*literal // by the hash of the first three bytes: a list, the longest first
 	begins [256]*literal       // by the first byte: a list
 	run    *[256]bool          // characters of tokens
-	group  *[256]bool          // characters of tokens without a start
 	starts []string
 	kinds  []string
 }
@@ -72,7 +74,7 @@ var alphabets = sync.OnceValue(func() map[string]*[256]bool {
 	for name, chars := range map[string]string{
 		"alnum": alnum, "word": alnum + "_", "dash": alnum + "_-", "dot": alnum + "_-.", "hex": "0123456789abcdef",
 		"upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "base64": alnum + "+/=", "path": alnum + "_-/",
-		"group": alnum + "+/", "run": alnum + "_-.+/=",
+		"group": alnum + "+/", "run": alnum + "+/" + notInGroups,
 	} {
 		set := &[256]bool{}
 		for i := range len(chars) {
@@ -100,7 +102,7 @@ func readPatterns(text string) (*patterns, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &patterns{first: make(map[uint32]*literal, 1<<9), run: alphabets()["run"], group: alphabets()["group"]}
+	all := &patterns{first: make(map[uint32]*literal, 1<<9), run: alphabets()["run"]}
 	for _, l := range lines {
 		if err := all.read(l.Text); err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.Number, err)
@@ -145,6 +147,9 @@ func (all *patterns) read(line string) error {
 		p := p
 		var near bool
 		if p.near, near = strings.CutPrefix(s, "near:"); near {
+			if p.min < shortestGroup {
+				return fmt.Errorf("%s: the token is too short", s)
+			}
 			all.near = append(all.near, p)
 			continue
 		}
@@ -261,11 +266,11 @@ func (s *scan) unfinished(from int) {
 
 // word finds the tokens in a word.
 func (s *scan) word(from, to int) {
-	b := s.b
+	b, hashes := s.b, &s.hashes
 	var decoded [4]int // what begins before was decoded, for each position of a group of four characters
 	h := uint32(0)
 	for end, c := range b[from:to] {
-		if h = rehash(h, c); s.hashes[h/64]&(1<<(h%64)) == 0 || end < 2 {
+		if h = rehash(h, c); hashes[h/64]&(1<<(h%64)) == 0 || end < 2 {
 			continue
 		}
 		i := from + end - 2
@@ -284,9 +289,7 @@ func (s *scan) word(from, to int) {
 	if to == len(b) && !s.final {
 		s.unfinished(from)
 	}
-	if to-from >= nearby || to == len(b) {
-		s.groups(from, to)
-	}
+	s.groups(from, to)
 }
 
 // match adds the token of a pattern that begins at from, with its body at at.
@@ -316,28 +319,36 @@ func (s *scan) match(p *pattern, from, at int) {
 
 // groups finds the tokens of a word that have no start: a word before them says what they are.
 func (s *scan) groups(from, to int) {
-	group := s.group
-	for at := from; at < to; at++ {
-		begin := at
-		for at < to && group[s.b[at]] {
-			at++
+	for begin := from; to-begin >= shortestGroup || begin < to && to == len(s.b); {
+		end := to
+		for _, c := range []byte(notInGroups) { // faster than a look at each byte
+			if i := bytes.IndexByte(s.b[begin:end], c); i >= 0 {
+				end = begin + i
+			}
 		}
-		for i := range s.near {
-			p := &s.near[i]
-			unfinished := at == len(s.b) && !s.final && at-begin <= p.max
-			if at-begin != p.min && (!unfinished || begin == at) {
-				continue
-			}
-			before := bytes.ToLower(s.b[max(0, begin-nearby):begin])
-			if !bytes.Contains(before, []byte(p.near)) {
-				continue
-			}
-			if unfinished {
-				s.open = min(s.open, begin)
-			} else if p.check(s.b[begin:at]) {
-				s.found = append(s.found, span{begin, at, p.kind})
-				break
-			}
+		if end-begin >= shortestGroup || end == len(s.b) {
+			s.group(begin, end)
+		}
+		begin = end + 1
+	}
+}
+
+// group finds out whether a group of characters is a token.
+func (s *scan) group(begin, end int) {
+	for i := range s.near {
+		p := &s.near[i]
+		unfinished := end == len(s.b) && !s.final && end-begin <= p.max && begin < end
+		if end-begin != p.min && !unfinished {
+			continue
+		}
+		before := bytes.ToLower(s.b[max(0, begin-nearby):begin])
+		switch {
+		case !bytes.Contains(before, []byte(p.near)):
+		case unfinished:
+			s.open = min(s.open, begin)
+		case p.check(s.b[begin:end]):
+			s.found = append(s.found, span{begin, end, p.kind})
+			return
 		}
 	}
 }
@@ -389,29 +400,25 @@ func (s *scan) percent() {
 		for begin > 0 && i-begin < 64 && inURL(s.b[begin-1]) {
 			begin--
 		}
-		if len(s.b)-i < 3 && !s.final {
+		_, n := s.escaped(i)
+		if n == 0 {
 			s.open = min(s.open, begin)
 			return
 		}
-		if len(s.b)-i < 3 || !isHex(s.b[i+1]) || !isHex(s.b[i+2]) {
+		if n == 1 {
 			continue
 		}
 		var text []byte
 		var positions []int
 		end := begin
 		for end < len(s.b) && len(text) < longest && inURL(s.b[end]) {
-			if s.b[end] == '%' && len(s.b)-end < 3 && !s.final {
+			c, n := s.escaped(end)
+			if n == 0 {
 				end = len(s.b)
 				break
 			}
-			positions = append(positions, end-begin)
-			if c := s.b[end]; c != '%' || len(s.b)-end < 3 || !isHex(s.b[end+1]) || !isHex(s.b[end+2]) {
-				text = append(text, c)
-				end++
-			} else {
-				text = append(text, unhex(s.b[end+1])<<4|unhex(s.b[end+2]))
-				end += 3
-			}
+			text, positions = append(text, c), append(positions, end-begin)
+			end += n
 		}
 		positions = append(positions, end-begin)
 		at = max(at, s.decoded(text, begin, end-begin, func(from, to int) (int, int) {
@@ -424,11 +431,19 @@ func inURL(c byte) bool {
 	return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' && c != '\\' && c != '`'
 }
 
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
+// escaped returns the byte that is at i, as it is or as %3D, and its length. 0: that depends on what follows.
+func (s *scan) escaped(i int) (c byte, n int) {
+	rest := s.b[i:min(len(s.b), i+3)]
+	switch {
+	case rest[0] != '%' || len(rest) < 3 && s.final:
+		return rest[0], 1
+	case len(rest) < 3:
+		return 0, 0
+	case !isHex(rest[1]) || !isHex(rest[2]):
+		return '%', 1
 	}
-	return c | 0x20 - 'a' + 10
+	v, _ := strconv.ParseUint(string(rest[1:]), 16, 8)
+	return byte(v), 3
 }
 
 // decode decodes base64, also in lines. positions are those of the characters, and end is that of what follows.

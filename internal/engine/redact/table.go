@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // Table has the secrets that were found in a session, with the placeholders that replace them. It is only in memory. A
@@ -88,39 +90,19 @@ func (t *Table) Except(text []byte) {
 
 const opening = "[secret:"
 
+var placeholders = lazy.Regexp(`\[secret:[a-z0-9-]{1,40}:[a-z0-9]{4}-[0-9]{1,10}\]`)
+
 // Placeholder returns the first placeholder in a text, of this session or another; "": none.
 func Placeholder(text string) string {
-	for rest := text; ; {
-		i := strings.Index(rest, opening)
-		if i < 0 {
-			break
-		}
-		rest = rest[i:]
-		if name := placeholderAt(rest); name != "" {
+	if strings.Contains(text, opening) {
+		if name := placeholders().FindString(text); name != "" {
 			return name
 		}
-		rest = rest[len(opening):]
 	}
 	if strings.Contains(text, Masked) {
 		return Masked
 	}
 	return ""
-}
-
-// placeholderAt returns the placeholder that a text begins with: [secret:KIND:MARK-N].
-func placeholderAt(text string) string {
-	n := strings.IndexByte(text, ']')
-	if n < 0 || n > 64 {
-		return ""
-	}
-	kind, rest, ok := strings.Cut(text[len(opening):n], ":")
-	mark, number, ok2 := strings.Cut(rest, "-")
-	const small = "abcdefghijklmnopqrstuvwxyz0123456789"
-	if !ok || !ok2 || len(mark) != 4 || kind == "" || number == "" || strings.Trim(kind, small+"-") != "" ||
-		strings.Trim(mark, small) != "" || strings.Trim(number, "0123456789") != "" {
-		return ""
-	}
-	return text[:n+1]
 }
 
 // Errors of placeholders. Their texts follow the placeholder.

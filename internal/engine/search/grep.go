@@ -27,7 +27,7 @@ type GrepRequest struct {
 	// Limit is the maximum number of results after skipping Offset, in the order of paths: matching lines in Content,
 	// files in the other modes. 0: no limit. Totals count all results.
 	Limit, Offset int
-	// MaxLine is the maximum length of a line in bytes, cut around the match; 0 is 500.
+	// MaxLine is the maximum length of a line in bytes, cut around the match; 0 is maxShownLine.
 	MaxLine int
 	// Enough stops the search after that many matches, in any order; totals are then a lower bound.
 	Enough int
@@ -79,18 +79,23 @@ func (f *FileMatches) Shown() []Range {
 	return rs
 }
 
+// maxShownLine is the default of GrepRequest.MaxLine.
+const maxShownLine = 500
+
+var errNoPattern = errors.New("search: no pattern given")
+
 // Grep searches. It returns an error for an invalid request or a canceled context, with the results until then.
 func Grep(ctx context.Context, req GrepRequest) (*GrepResult, error) {
 	res := &GrepResult{}
 	if req.Pattern == nil {
-		return res, errors.New("search: no pattern given")
+		return res, errNoPattern
 	}
 	f, err := newFilter(req.Globs, req.Types)
 	if err != nil {
 		return res, err
 	}
 	if req.MaxLine <= 0 {
-		req.MaxLine = 500
+		req.MaxLine = maxShownLine
 	}
 	timed, cancel := ctx, context.CancelFunc(func() {})
 	if req.Timeout > 0 {
@@ -110,6 +115,23 @@ func Grep(ctx context.Context, req GrepRequest) (*GrepResult, error) {
 		visitors[0].(*grepper).c.finish(res)
 	}
 	return res, res.conclude(ctx, timed, stopped)
+}
+
+// GrepText searches a text like a file of that name. The scope of the request doesn't count.
+func GrepText(name, text string, req GrepRequest) (*GrepResult, error) {
+	res := &GrepResult{}
+	if req.Pattern == nil {
+		return res, errNoPattern
+	}
+	if req.MaxLine <= 0 {
+		req.MaxLine = maxShownLine
+	}
+	c := &collector{req: &req, walk: &walk{}, member: &member{scope: &req.Scope, over: make(chan struct{})}}
+	g := newGrepper(c, &res.Summary)
+	g.isNamed, g.known = true, name
+	err := g.search(&content{buf: []byte(text), n: len(text), size: len(text), eof: true})
+	c.finish(res)
+	return res, err
 }
 
 // collector collects the results of the workers, and keeps only what will be shown.

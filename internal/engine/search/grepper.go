@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 const (
@@ -66,13 +68,13 @@ func (g *grepper) visit(f *visited) {
 func (g *grepper) named(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("search %s: %w", path, plainError(err))
+		return fmt.Errorf("search %s: %w", path, nofollow.Cause(err))
 	}
 	c := &content{file: f, size: g.size}
 	defer c.close()
 	g.isNamed, g.known = true, path
 	if err := g.search(c); err != nil {
-		return fmt.Errorf("search %s: %w", path, plainError(err))
+		return fmt.Errorf("search %s: %w", path, nofollow.Cause(err))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // visitor handles the files of one worker for one member.
@@ -195,7 +195,7 @@ func resolved(paths []string) ([]string, error) {
 		}
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			return nil, fmt.Errorf("search %s: %w", path, plainError(err))
+			return nil, fmt.Errorf("search %s: %w", path, nofollow.Cause(err))
 		}
 		if !slices.Contains(out, real) {
 			out = append(out, real)
@@ -208,7 +208,7 @@ func resolved(paths []string) ([]string, error) {
 func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 	st, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("search %s: %w", path, plainError(err))
+		return fmt.Errorf("search %s: %w", path, nofollow.Cause(err))
 	}
 	k := ignore.Kind(st.IsDir())
 	v := rules.Check(path, k)
@@ -233,20 +233,11 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 	}
 	f, err := w.open(path, true)
 	if err != nil {
-		return fmt.Errorf("search %s: %w", path, plainError(err))
+		return fmt.Errorf("search %s: %w", path, nofollow.Cause(err))
 	}
 	start, _ := rules.Start(path)
 	w.stack = append(w.stack, job{at: w.hold(f, start, len(slashed(path))), who: ^members(0)})
 	return nil
-}
-
-// plainError removes the operation and path that package os adds, which the caller describes better.
-func plainError(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 func (w *walk) quit() {

@@ -294,10 +294,7 @@ func (r *reader) around(dir string) {
 
 // repository reads the configuration of a repository, its working trees and its submodules.
 func (r *reader) repository(gitDir string) {
-	common := gitDir
-	if target, ok := gitconfig.Pointer(filepath.Join(gitDir, "commondir"), ""); ok {
-		common = target
-	}
+	_, common := gitconfig.Dirs(gitDir)
 	r.config(filepath.Join(common, "config"), 0)
 	r.config(filepath.Join(gitDir, "config.worktree"), 0)
 	r.config(filepath.Join(common, "config.worktree"), 0)

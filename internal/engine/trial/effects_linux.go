@@ -175,8 +175,9 @@ func (p *pair) meta() error {
 		return nil
 	}
 	p.f.protect(p.path(""))
-	p.f.add(Change{Path: p.path(""), Kind: ModeOnly, Old: fileOf(&l), New: fileOf(&u), Note: strings.Join(note, ", ")},
-		s)
+	c := Change{Path: p.path(""), Kind: ModeOnly, Old: fileOf(&l), New: fileOf(&u)}
+	c.Attributes = strings.Join(note, ", ")
+	p.f.add(c, s)
 	return nil
 }
 
@@ -309,7 +310,7 @@ func (p *pair) changed(base string, c Change, s step) error {
 		}
 		p.f.inspect(c.Path, base, s.Upper, c.New.Target)
 	}
-	c.Note = strings.Join(note, ", ")
+	c.Attributes = strings.Join(note, ", ")
 	n := &name{c: c, s: s, step: -1}
 	if s.Op != "" { // otherwise it was opened for writing, or got another name
 		p.f.add(c, s)

@@ -89,7 +89,7 @@ func (f *found) split() {
 			s.Op = opExchange
 			c := &f.Changes[s.change]
 			c.Split = true
-			c.Note = strings.TrimPrefix(c.Note+", other names outside the workspace stay unchanged", ", ")
+			c.Attributes = strings.TrimPrefix(c.Attributes+", other names outside the workspace stay unchanged", ", ")
 		}
 	}
 	for _, n := range slices.Concat(slices.Collect(maps.Values(f.names))...) {
@@ -118,7 +118,7 @@ func (f *found) linked() {
 				continue
 			}
 			if n.s.Op = opExchange; n.step < 0 {
-				n.c.Kind, n.c.Note = ModeOnly, "another name of "+filepath.Base(first.s.Rel)
+				n.c.Kind, n.c.Attributes = ModeOnly, "another name of "+filepath.Base(first.s.Rel)
 				f.add(n.c, n.s)
 				n.step = len(f.steps) - 1
 			}

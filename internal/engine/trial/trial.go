@@ -105,8 +105,8 @@ type Change struct {
 	// Inside are the files in a directory that was created, or their start if there are many. They are no changes of
 	// their own.
 	Inside []Change
-	// Note describes what else changed: the mode, the owner, attributes.
-	Note string
+	// Attributes describes what changed besides the content: "mode 0644 → 0755, owner".
+	Attributes string
 	// TimeOnly means that only the time of a file changed: it was rewritten with the same content.
 	TimeOnly bool
 	// Split means that the file has other names outside the workspace, which keep the old content and attributes.

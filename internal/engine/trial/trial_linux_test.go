@@ -206,8 +206,8 @@ func (b *bench) list(e Effects) string {
 		if c.IsDir() {
 			text += fmt.Sprintf("/ %d file", c.Files)
 		}
-		if c.Note != "" {
-			text += " (" + c.Note + ")"
+		if c.Attributes != "" {
+			text += " (" + c.Attributes + ")"
 		}
 		out = append(out, text)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Target is a URL in canonical form. A [Client] decides whether it may be fetched.
@@ -135,10 +137,7 @@ func shown(raw string) string {
 			raw = scheme + "//…@" + rest[at+1:]
 		}
 	}
-	if len(raw) > 120 {
-		raw = strings.ToValidUTF8(raw[:120], "") + "…"
-	}
-	quoted := strconv.QuoteToGraphic(raw)
+	quoted := strconv.QuoteToGraphic(humanize.Cut(raw, 120))
 	return quoted[1 : len(quoted)-1]
 }
 

@@ -1,9 +1,10 @@
 package sandbox
 
 import (
-	"path/filepath"
 	"slices"
 	"sort"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Cover is a path, with links resolved, that a command sees differently.
@@ -53,7 +54,7 @@ func Ordered(covers []Cover) []Cover {
 	}
 	var out []Cover
 	for _, c := range covers {
-		if c.As <= Unreadable || len(unreadable) == 0 || !atOrBelow(c.Path, unreadable) {
+		if c.As <= Unreadable || len(unreadable) == 0 || !names.BelowAny(c.Path, unreadable) {
 			out = append(out, c)
 		}
 	}
@@ -64,16 +65,6 @@ func Ordered(covers []Cover) []Cover {
 		return out[i].Path < out[j].Path
 	})
 	return slices.Compact(out)
-}
-
-// atOrBelow reports whether a path or a directory above it is in a set.
-func atOrBelow(path string, set map[string]bool) bool {
-	for ; !set[path]; path = filepath.Dir(path) {
-		if path == filepath.Dir(path) {
-			return false
-		}
-	}
-	return true
 }
 
 // hides reports whether something looks empty or different.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // maxEntries is how many entries of directories with hidden files are allowed one by one.
@@ -44,7 +46,7 @@ type walker struct {
 
 func (w *walker) all(paths []string) (out []string, err error) {
 	for _, path := range paths {
-		if !atOrBelow(path, w.hidden) {
+		if !names.BelowAny(path, w.hidden) {
 			if out, err = w.walk(path, out); err != nil {
 				return nil, err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/engine/filelock"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -173,7 +174,7 @@ func lockShared(dir string) *os.File {
 		return nil
 	}
 	for range 500 {
-		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+		if filelock.LockShared(f) == nil {
 			return f
 		}
 		time.Sleep(time.Millisecond)
@@ -233,13 +234,8 @@ func (h *placeholders) release() {
 	if h.dir == nil {
 		return
 	}
-	defer func() {
-		// Closing is not enough: a child process that is just being forked has the directory too, until it executes its
-		// program. Another sandbox would wait for the lock.
-		_ = unix.Flock(int(h.dir.Fd()), unix.LOCK_UN)
-		h.dir.Close()
-	}()
-	if unix.Flock(int(h.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	defer filelock.Close(h.dir)
+	if filelock.Lock(h.dir) != nil {
 		return
 	}
 	for _, path := range h.paths {

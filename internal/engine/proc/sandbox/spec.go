@@ -93,8 +93,8 @@ type Spec struct {
 	// Limits, if not nil, limits what a read-only sandbox reads and executes. If it can't be enforced that is an error,
 	// even with BestEffort.
 	Limits *Limits
-	// Trial describes a sandbox of mode Trial. With Observe, only its limits of memory, processes, CPU time and disk
-	// space apply.
+	// Trial describes a sandbox of mode Trial. In mode ReadOnly, only its limits of memory, processes, CPU time and
+	// disk space apply.
 	Trial *Trials
 	// Observe makes a read-only sandbox without namespaces that reports the writes it refused, and stops the command at
 	// the first. Hidden files and closed directories can't be opened there, instead of looking empty.

@@ -56,7 +56,7 @@ const (
 // a network that it doesn't have, or wrote where writes are observed. It must be called before the thread enters the
 // sandbox.
 func (b *Box) OnLimit(end func()) {
-	if b.plan.Observes {
+	if b.limited() {
 		b.stop = end
 	}
 	if b.spec.Mode == Trial {
@@ -85,11 +85,11 @@ func (b *Box) Observes() bool { return b.plan.Observes }
 
 // startTrial starts to watch. The calling thread is the one that enters the sandbox, and still has its capabilities.
 func (b *Box) startTrial(dir string) error {
-	if b.plan.Observes {
-		b.limitObserved()
+	if b.limited() {
+		b.limitReadOnly()
 	}
 	t := b.trial
-	if t == nil || b.plan.Observes {
+	if t == nil || b.limited() {
 		return nil
 	}
 	t.dir = dir
@@ -116,8 +116,14 @@ func (b *Box) startTrial(dir string) error {
 	return nil
 }
 
-// limitObserved starts to watch an observed command, in whose private directories files of earlier commands may be.
-func (b *Box) limitObserved() {
+// limited reports whether the limits of a trial apply in a read-only sandbox.
+func (b *Box) limited() bool {
+	return b.plan.Observes || b.spec.Mode == ReadOnly && b.spec.Trial != nil
+}
+
+// limitReadOnly starts to watch a command in a read-only sandbox, in whose private directories files of earlier
+// commands may be.
+func (b *Box) limitReadOnly() {
 	if b.spec.Trial == nil || b.stop == nil {
 		return
 	}

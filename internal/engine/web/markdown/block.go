@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // blocks writes the content of an element: runs of text as paragraphs, and the blocks between them.
@@ -238,7 +240,7 @@ func (c *conversion) code(n *node) {
 	if c.options.Plain {
 		c.out.write(text)
 	} else {
-		fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+		fence := strings.Repeat("`", max(3, humanize.LongestRun(text, '`')+1))
 		c.out.write(fence + language(n) + "\n" + text + "\n" + fence)
 	}
 	c.out.separate(2)
@@ -299,17 +301,4 @@ func language(n *node) string {
 		}
 	}
 	return ""
-}
-
-func longestRun(s string, c byte) int {
-	longest, n := 0, 0
-	for i := range len(s) {
-		if s[i] != c {
-			n = 0
-			continue
-		}
-		n++
-		longest = max(longest, n)
-	}
-	return longest
 }

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // style is the current markup: the same mark twice would mean something else.
@@ -184,7 +186,7 @@ func (r *run) code(n *node, s style) {
 	}
 	r.wrap(n, s|inCode, func(text string) string {
 		text = strings.ReplaceAll(text, "\n", " ")
-		ticks := strings.Repeat("`", longestRun(text, '`')+1)
+		ticks := strings.Repeat("`", humanize.LongestRun(text, '`')+1)
 		if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 			text = " " + text + " "
 		}
@@ -202,7 +204,7 @@ func (r *run) link(n *node, s style) {
 		return
 	}
 	r.wrap(n, s|inLink, func(text string) string {
-		text = shorten(strings.ReplaceAll(text, "\n", " "), 1000)
+		text = humanize.Cut(strings.ReplaceAll(text, "\n", " "), 1000)
 		switch {
 		case text == href, "mailto:"+text == href:
 			return "<" + href + ">"
@@ -240,7 +242,7 @@ func (r *run) checkbox(n *node) {
 }
 
 func (r *run) image(n *node, s style) {
-	alt := shorten(collapse(attr(n, "alt")), 300)
+	alt := humanize.Cut(collapse(attr(n, "alt")), 300)
 	if alt == "" {
 		return
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Options configure a conversion.
@@ -85,7 +87,7 @@ func (c *conversion) stopped() bool {
 func (c *conversion) head(root *node) Document {
 	var doc Document
 	if n := find(root, func(n *node) bool { return n.DataAtom == atom.Title && !inside(n, atom.Svg) }); n != nil {
-		doc.Title = shorten(collapse(textOf(n)), 300)
+		doc.Title = humanize.Cut(collapse(textOf(n)), 300)
 	}
 	if n := find(root, func(n *node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); n != nil {
 		if href, err := url.Parse(attr(n, "href")); err == nil && c.base != nil {
@@ -138,10 +140,3 @@ var (
 )
 
 func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // node is a text or an element. Pages may have a great many, so it has 64 bytes: most attributes are evaluated when the
@@ -101,7 +103,7 @@ func (n *node) learn(key string, value []byte) {
 			n.keep("data-lang", string(value))
 		}
 	case "alt", "alttext":
-		n.keep(key, shorten(string(value[:min(len(value), maxAlt+1)]), maxAlt))
+		n.keep(key, humanize.Cut(string(value[:min(len(value), maxAlt+1)]), maxAlt))
 	case "start", "colspan", "rowspan", "type", "checked", "data-lang":
 		if len(value) <= 20 {
 			n.keep(key, string(value))

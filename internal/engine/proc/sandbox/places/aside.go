@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/gitconfig"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -114,10 +115,9 @@ func (r *repositories) obeysKnown(path string, outside []string) bool {
 		}
 	}
 	common, kind := filepath.Dir(filepath.Dir(path)), filepath.Base(filepath.Dir(path))
-	text, _ := os.ReadFile(filepath.Join(path, "commondir"))
 	_, err := os.Lstat(filepath.Join(path, "config.worktree"))
-	return kind == "worktrees" && known(common) && strings.TrimSpace(string(text)) == "../.." &&
-		singleFile(filepath.Join(path, "commondir")) && errors.Is(err, fs.ErrNotExist)
+	return kind == "worktrees" && known(common) && singleFile(filepath.Join(path, "commondir")) &&
+		gitconfig.Text(filepath.Join(path, "commondir")) == "../.." && errors.Is(err, fs.ErrNotExist)
 }
 
 // Aside moves repositories that sandboxed commands created, and that the user did not approve, to archives in dir,

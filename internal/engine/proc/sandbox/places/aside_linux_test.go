@@ -201,3 +201,29 @@ func TestAsideClosed(t *testing.T) {
 	}
 	a.sh("test $(stat -c %a a/b) = 0 -a $(stat -c %a r) = 500 -a $(stat -c %a x) = 400; chmod 700 a/b; test $(stat -c %a a/b/c) = 0")
 }
+
+// A bug: a sandboxed command that made a named pipe where git has the file commondir made Adze wait forever.
+func TestPipeForCommondir(t *testing.T) {
+	t.Parallel()
+	common := filepath.Join(t.TempDir(), ".git")
+	worktree := filepath.Join(common, "worktrees", "w")
+	if err := os.MkdirAll(worktree, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(worktree, "commondir")
+	r := &repositories{known: map[string]bool{common: true}}
+	for content, want := range map[string]bool{"../..\n": true, "../../x\n": false, "../..\x00x": false, "": false} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.obeysKnown(worktree, nil); got != want {
+			t.Errorf("%q: %v", content, got)
+		}
+	}
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if r.obeysKnown(worktree, nil) {
+		t.Error("a pipe counts as the file")
+	}
+}

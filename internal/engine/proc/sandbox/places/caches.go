@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
 //go:embed caches.txt
@@ -115,14 +116,7 @@ func settled(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""
 	}
-	for at, rest := filepath.Clean(path), ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if at == filepath.Dir(at) {
-			return filepath.Clean(path)
-		}
-	}
+	return realpath.Existing(path)
 }
 
 func isDir(path string) bool {
