@@ -56,6 +56,11 @@ type Options struct {
 	// Window returns the context window of the model of a name; nil: unknown. The agent compacts the conversation to
 	// fit into it, and saves results with the executor's Spill.
 	Window func(model string) Window
+	// Substitute, if not nil, returns the model to ask in place of Model, or of that of SetModel, before each turn; and
+	// after asked failed, another one to ask the same, or nil.
+	Substitute func(ctx context.Context, wanted, asked model.Model, failed error) model.Model
+	// Dialect returns how the model of a name writes edits; nil: as the registry declares them.
+	Dialect func(model string) tool.Dialect
 	// Unattended ends a Run whose model keeps repeating calls without any new result. Otherwise [Stuck] reports it,
 	// and the user can stop it.
 	Unattended bool
@@ -69,6 +74,10 @@ type Options struct {
 	News func(context.Context) []string
 	// Typed, if not nil, is called before each turn for prompts that the user entered while the model was working.
 	Typed func(context.Context) [][]model.Part
+	// Past says where the model can read what a compaction removes; "": nowhere. Kept, if not nil, returns texts that a
+	// compaction keeps besides the user's prompts, such as a to-do list, for the agent of a path.
+	Past string
+	Kept func(path string) []string
 	// Compacting, if not nil, is called before the conversation is compacted; requested: by the user.
 	Compacting func(ctx context.Context, requested bool)
 	// Observe receives every event, one at a time. It must not call the agent.
@@ -77,6 +86,8 @@ type Options struct {
 	// with the same bytes if System is the same too. With nil, the tools are declared again.
 	History  []model.Message
 	Declared *Declared
+	// Prompts are the user's prompts of History, and of what compactions removed from it; nil: its first message.
+	Prompts [][]model.Part
 	// CutOff reports that the last message of History is an answer that was cut off: see [Agent.Continue].
 	CutOff bool
 }
@@ -122,13 +133,13 @@ type Agent struct {
 	view    *view // of its tools
 	shown   int   // tools that were reported as declared; -1: nothing was reported
 	room    room
-	first   []model.Part // the session's first prompt, which compactions keep
-	prompt  asked        // the latest one
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
-	cutOff  bool // the last message is an answer that was cut off
+	prompts [][]model.Part // of the user, which compactions keep
+	cutOff  bool           // the last message is an answer that was cut off
 	now     settings
+	standIn model.Model // that is asked in place of now.model; nil: none
 	meter   meter
 	saved   map[string][]string // paths of the full results, by ID of the call
 
@@ -138,7 +149,7 @@ type Agent struct {
 // New makes an agent.
 func New(o Options) *Agent {
 	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
-	a.begin(o.History)
+	a.begin(o.History, o.Prompts)
 	a.cutOff = o.CutOff
 	if o.Declared != nil {
 		a.view.restore(*o.Declared)
@@ -169,7 +180,7 @@ type Answer struct {
 func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
-	return a.run(ctx, func() { a.ask(prompt) })
+	return a.run(ctx, func() { a.addTold(model.Message{Role: model.User, Parts: prompt}, false) })
 }
 
 // Continue is like Run without a prompt: the model answers the last message of a conversation that was interrupted, or
@@ -251,6 +262,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		a.turns++
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
 		t.tools = a.addNews(ctx)
+		a.substitute(ctx, nil)
 		a.declare(t.tools)
 		if err := a.makeRoom(ctx, t, out); err != nil {
 			return err
@@ -277,6 +289,10 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			cuts++
 			text = t.resume(text, out.Text)
 			a.tell(Resumed{Turn: t.n, Times: cuts, Most: resumes, Err: err})
+			continue
+		}
+		if err != nil && a.substitute(ctx, err) {
+			text = t.resume(text, out.Text)
 			continue
 		}
 		if err != nil {
@@ -313,17 +329,6 @@ func (a *Agent) add(m model.Message) {
 	defer a.mu.Unlock()
 	a.history, a.cutOff = append(a.history, m), false
 	a.meter.add(m)
-}
-
-// ask adds a prompt to the conversation.
-func (a *Agent) ask(prompt []model.Part) {
-	a.mu.Lock()
-	if a.first == nil || len(a.history) == 0 {
-		a.first = prompt
-	}
-	a.prompt = asked{prompt, len(a.history)}
-	a.mu.Unlock()
-	a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
 }
 
 // request returns a request with the agent's options.
@@ -369,9 +374,17 @@ func (a *Agent) count(u model.Usage, request int) {
 	}
 }
 
+// dialect returns how the current model writes edits; "": unknown.
+func (a *Agent) dialect() tool.Dialect {
+	if a.o.Dialect == nil {
+		return ""
+	}
+	return a.o.Dialect(a.settings().model.Name())
+}
+
 // addNews adds pending messages to the conversation and returns the current tools.
 func (a *Agent) addNews(ctx context.Context) []tool.Declaration {
-	tools, changes := a.view.next()
+	tools, changes := a.view.next(a.dialect())
 	var parts []model.Part
 	for _, text := range changes {
 		parts = append(parts, model.Text(text))
@@ -392,8 +405,14 @@ func (a *Agent) addNews(ctx context.Context) []tool.Declaration {
 	return tools
 }
 
-// addTold adds a message to the conversation that is not part of an answer, and reports it.
+// addTold adds a message to the conversation that is not part of an answer, and reports it. What isn't news is a prompt
+// of the user.
 func (a *Agent) addTold(m model.Message, news bool) {
+	if !news {
+		a.mu.Lock()
+		a.prompts = append(a.prompts, m.Parts)
+		a.mu.Unlock()
+	}
 	a.add(m)
 	a.tell(Told{m, news})
 }

@@ -123,11 +123,14 @@ func (p *view) holds(d tool.Declaration) bool {
 // next returns the declarations of the next turn, and messages about tools that changed or were added since the last
 // one. Declarations only grow: a tool that disappeared stays declared, and one that changed stays as it was declared
 // first. Otherwise the start of the request would change, and neither a cache nor a signature would match it.
-func (p *view) next() (declarations []tool.Declaration, news []string) {
+//
+// Of the tools that edit files, only those of the model's dialect are declared, if there are any.
+func (p *view) next(dialect tool.Dialect) (declarations []tool.Declaration, news []string) {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
 	all := p.registry.All()
 	p.fill(all)
+	spoken := slices.ContainsFunc(all, func(d tool.Declaration) bool { return d.Dialect != "" && d.Dialect == dialect })
 	var held []tool.Declaration
 	for _, d := range all {
 		switch {
@@ -136,6 +139,9 @@ func (p *view) next() (declarations []tool.Declaration, news []string) {
 				held = append(held, d)
 				p.told[d.Name] = true
 			}
+			continue
+		case spoken && d.Dialect == dialect:
+		case spoken && d.Dialect != "" && p.declared[d.Name].Name == "":
 			continue
 		case d.Deferred && !p.revealed[d.Name] && !(p.full && d.Name == p.catalog.Finder):
 			continue

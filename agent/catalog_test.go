@@ -182,6 +182,37 @@ func TestCatalogDefersNothing(t *testing.T) {
 	}
 }
 
+// Only the tool of the model's dialect is declared; the others can be called. Another model's is declared after it.
+func TestDialects(t *testing.T) {
+	def := func(name string, d tool.Dialect) tool.Tool {
+		return tool.Define(tool.Def[struct{}]{Name: name, Description: "Edits.", Kind: tool.Read, Dialect: d,
+			Deferred: d == tool.PatchDialect, Prepare: nothing[struct{}]})
+	}
+	both := []tool.Tool{def("edit", tool.ReplaceDialect), def("apply_patch", tool.PatchDialect), def("look", "")}
+	for _, c := range []struct {
+		tools   []tool.Tool
+		dialect tool.Dialect
+		want    string
+	}{
+		{both, "", "edit look"},
+		{both, tool.ReplaceDialect, "edit look"},
+		{both, tool.PatchDialect, "apply_patch look"},
+		{both[:1], tool.PatchDialect, "edit"},
+	} {
+		m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
+		a := agent.New(agent.Options{
+			Model: m, Executor: &tool.Executor{Registry: tool.NewRegistry(c.tools...), Policy: allowed},
+			Dialect: func(string) tool.Dialect { return c.dialect },
+		})
+		if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+			t.Fatal(err)
+		}
+		if got := declared(m.requests[0]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.dialect, got, c.want)
+		}
+	}
+}
+
 // A subagent has its own view: tools that it found are not declared to others.
 func TestCatalogOfSubagent(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"slices"
 
 	"github.com/adze-dev/adze/model"
@@ -16,7 +17,36 @@ type settings struct {
 func (a *Agent) settings() settings {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.current()
+}
+
+// current is settings with the lock held. The effort is that of the wanted model: others may not accept it.
+func (a *Agent) current() settings {
+	if a.standIn != nil {
+		return settings{a.standIn, "", a.now.system}
+	}
 	return a.now
+}
+
+// substitute asks who answers in place of the wanted model, after err if it isn't nil, and reports whether that is
+// another model than was asked.
+func (a *Agent) substitute(ctx context.Context, err error) bool {
+	if a.o.Substitute == nil || ctx.Err() != nil {
+		return false
+	}
+	a.mu.Lock()
+	wanted, asked := a.now.model, a.current().model
+	a.mu.Unlock()
+	next := a.o.Substitute(ctx, wanted, asked, err)
+	if next == nil || next.Name() == asked.Name() {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.standIn = next; next.Name() == wanted.Name() {
+		a.standIn = nil
+	}
+	return true
 }
 
 // SetModel changes the model, from the next request on. The conversation continues: data that is sealed for another
@@ -24,7 +54,7 @@ func (a *Agent) settings() settings {
 func (a *Agent) SetModel(m model.Model) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.now.model = m
+	a.now.model, a.standIn = m, nil
 }
 
 // SetEffort changes the effort, from the next request on: see [model.Request].
@@ -43,12 +73,17 @@ func (a *Agent) Reset(system string, history []model.Message) {
 	a.now.system = system
 	a.mu.Unlock()
 	a.stuck, a.room = stuck{}, room{}
-	a.begin(history)
+	a.begin(history, nil)
 }
 
-// Replace replaces the conversation by another one, such as an earlier state of it. The system prompt stays. It waits
-// for a Run that has begun.
-func (a *Agent) Replace(history []model.Message) { a.Reset(a.settings().system, history) }
+// Replace replaces the conversation by an earlier state of it, with the user's prompts until then. The system prompt
+// stays. It waits for a Run that has begun.
+func (a *Agent) Replace(history []model.Message, prompts [][]model.Part) {
+	a.Reset(a.settings().system, history)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.prompts = prompts
+}
 
 // Append adds messages to the conversation, such as those of a prompt that a server wrote. It waits for a Run that has
 // begun.
@@ -61,8 +96,8 @@ func (a *Agent) Append(messages ...model.Message) {
 	}
 }
 
-// begin starts a conversation with a history.
-func (a *Agent) begin(history []model.Message) {
+// begin starts a conversation with a history, and the user's prompts in it; nil: its first message.
+func (a *Agent) begin(history []model.Message, prompts [][]model.Part) {
 	a.view, a.shown = a.o.Catalog.at(a.o.Path, a.o.Executor.Registry), -1
 	a.ids.add(history)
 	for _, m := range history {
@@ -75,11 +110,9 @@ func (a *Agent) begin(history []model.Message) {
 	a.history, a.cutOff = slices.Clone(history), false
 	a.meter.restart(history)
 	a.meter.forget()
-	a.first = nil
-	for _, m := range history {
-		if m.Role == model.User && a.first == nil {
-			a.first = m.Parts
-		}
+	a.prompts = slices.Clone(prompts)
+	if len(history) > 0 && history[0].Role == model.User && prompts == nil {
+		a.prompts = [][]model.Part{history[0].Parts}
 	}
 }
 

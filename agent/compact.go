@@ -88,7 +88,7 @@ func (a *Agent) window() Window {
 // makeRoom compacts the conversation if the next request would be over the threshold.
 func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	a.mu.Lock()
-	a.meter.check(a.now.model.Name(), a.history)
+	a.meter.check(a.current().model.Name(), a.history)
 	a.meter.fixed = fixedTokens(a.view.system(a.now.system), t.tools)
 	total := a.meter.total()
 	a.mu.Unlock()
@@ -100,7 +100,7 @@ func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	if err := a.full(w); err != nil {
 		return err
 	}
-	if _, err := a.compact(ctx, t.tools, overThreshold, out); ctx.Err() != nil {
+	if _, err := a.compact(ctx, t.tools, overThreshold, "", out); ctx.Err() != nil {
 		return err
 	}
 	return a.full(w)
@@ -142,7 +142,7 @@ func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected erro
 	a.mu.Lock()
 	a.meter.reject()
 	a.mu.Unlock()
-	if _, err := a.compact(ctx, t.tools, rejectedLength, out); err != nil {
+	if _, err := a.compact(ctx, t.tools, rejectedLength, "", out); err != nil {
 		if errors.Is(err, model.ErrContextLength) { // it says the same
 			return rejected
 		}
@@ -151,14 +151,15 @@ func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected erro
 	return nil
 }
 
-// Compact compacts the conversation now: a summary of the model replaces it, except for its last turns. An error leaves
-// the conversation without loss: at most, old results were replaced by the paths of files that have them.
-func (a *Agent) Compact(ctx context.Context) (Compacted, error) {
+// Compact compacts the conversation now: a summary of the model replaces it, except for the user's prompts and the last
+// turns. focus is what the summary must keep; "": nothing in particular. An error leaves the conversation without loss:
+// at most, old results were replaced by the paths of files that have them.
+func (a *Agent) Compact(ctx context.Context, focus string) (Compacted, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
-	tools, _ := a.view.next()
+	tools, _ := a.view.next(a.dialect())
 	var out Answer
-	return a.compact(ctx, tools, requested, &out)
+	return a.compact(ctx, tools, requested, focus, &out)
 }
 
 // Context returns how many tokens the next request has, and how many the model's window; 0: unknown.
@@ -171,7 +172,8 @@ func (a *Agent) Context() (tokens, window int) {
 
 // compact replaces old bulky results by the paths of files that have them and, if that isn't enough, everything but the
 // last turns by a summary. Its error is in the event too.
-func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occasion, out *Answer) (Compacted, error) {
+func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occasion, focus string,
+	out *Answer) (Compacted, error) {
 	if a.o.Compacting != nil {
 		a.o.Compacting(ctx, why == requested)
 	}
@@ -181,7 +183,7 @@ func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occas
 	lean, results := a.withoutBulk(old, cut, w.Tokens)
 	c := Compacted{Turn: a.turns, Before: r.before, Results: results}
 	var spent Answer
-	next := lean
+	next, prompts := lean, a.said()
 	if why == requested || results == 0 || !a.enough(lean, w) {
 		answered := slices.ContainsFunc(old[:cut], func(m model.Message) bool { return m.Role == model.Assistant })
 		if !answered && results == 0 {
@@ -192,26 +194,26 @@ func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occas
 			if why == rejectedLength || w.Tokens > 0 && r.before+w.Tokens/summaryShare > w.Tokens {
 				asked = lean
 			}
-			c.Summary, c.Fallback, c.Err = a.summarize(ctx, w, asked, tools, &spent)
+			c.Summary, c.Fallback, c.Err = a.summarize(ctx, w, asked, tools, focus, &spent)
 			c.Usage = spent.Usage
 			out.Usage, out.ModelTime = out.Usage.Plus(spent.Usage), out.ModelTime+spent.ModelTime
 			if ctx.Err() != nil {
 				return c, ctx.Err()
 			}
 			if c.Err == nil {
-				next, c.Err = a.summarized(old, lean, cut, c.Summary, w.Tokens)
+				next, prompts, c.Err = a.summarized(old, lean, cut, c.Summary, w.Tokens)
 			}
 		}
 	}
 	if c.Err != nil {
 		c.Summary, c.Err = "", fmt.Errorf("compact the conversation: %w", c.Err)
-		next = lean
+		next, prompts = lean, a.said()
 	}
 	if c.Err == nil || results > 0 {
-		a.replace(next, len(old)-len(next))
+		a.replace(next, prompts)
 	}
 	left := a.measured()
-	c.After, c.Messages = left.before, a.History()
+	c.After, c.Messages, c.Prompts = left.before, a.History(), a.said()
 	r.after, r.open, r.cause, r.futile = c.After, true, c.Err, a.room.futile
 	a.room = r
 	if c.Err != nil {
@@ -245,16 +247,22 @@ func (a *Agent) enough(history []model.Message, w Window) bool {
 	return a.meter.scaled(a.meter.fixed+estimateAll(history))*10 <= limit*7
 }
 
-// replace sets the history. Its last turns moved towards the start by that many messages.
-func (a *Agent) replace(history []model.Message, moved int) {
+// said returns the user's prompts.
+func (a *Agent) said() [][]model.Part {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.prompts)
+}
+
+// replace sets the history, and the prompts that count from now on.
+func (a *Agent) replace(history []model.Message, prompts [][]model.Part) {
 	for i := range history {
 		history[i] = unsealed(history[i])
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.history = history
+	a.history, a.prompts = history, prompts
 	a.meter.restart(history)
-	a.prompt.at -= moved
 	saved := map[string][]string{}
 	for _, m := range history {
 		for _, c := range m.Calls() {

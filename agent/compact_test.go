@@ -245,7 +245,7 @@ func TestSummaryHasTheSamePrefix(t *testing.T) {
 		t.Errorf("event %+v", c)
 	}
 	first := show(c.Messages[:1])
-	for _, want := range []string{"This conversation was compacted", "The user's first prompt:\ngo", "Your summary of the work so far:\nTask: look at everything."} {
+	for _, want := range []string{"This conversation was compacted", "<prompt>\ngo\n</prompt>", "Your summary of the work so far:\nTask: look at everything."} {
 		if !strings.Contains(first, want) {
 			t.Errorf("lacks %q:\n%s", want, first)
 		}
@@ -273,7 +273,7 @@ func TestLatestPromptIsKept(t *testing.T) {
 	}
 	for _, c := range cs[1:] {
 		text := show(c.Messages[:1])
-		if !strings.Contains(text, "first prompt:\nfirst task") || !strings.Contains(text, "latest prompt:\nsecond task") {
+		if !strings.Contains(text, "<prompt>\nfirst task\n</prompt>\n\n<prompt>\nsecond task\n</prompt>") {
 			t.Errorf("got %s", text)
 		}
 	}
@@ -401,13 +401,13 @@ func TestCompactNow(t *testing.T) {
 	var l long
 	w := &worker{turns: 5}
 	a := agent.New(l.options(w, 2000, 1_000_000))
-	if _, err := a.Compact(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing to compact yet") {
+	if _, err := a.Compact(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing to compact yet") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 		t.Fatal(err)
 	}
-	c, err := a.Compact(t.Context())
+	c, err := a.Compact(t.Context(), "")
 	if err != nil || c.Summary == "" || len(a.History()) > 5 {
 		t.Errorf("%+v, %v", c, err)
 	}

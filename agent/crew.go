@@ -26,6 +26,12 @@ type CrewOptions struct {
 	Narrow func(mode string) (tool.Policy, error)
 	// Window is the first agent's: see [Options].
 	Window func(model string) Window
+	// Past, Kept and Substitute are the first agent's: see [Options].
+	Substitute func(ctx context.Context, wanted, asked model.Model, failed error) model.Model
+	Past       string
+	Kept       func(path string) []string
+	// Dialect is the first agent's: see [Options].
+	Dialect func(model string) tool.Dialect
 	// Catalog is the first agent's; each subagent has its own view of it.
 	Catalog *Catalog
 	// Budget is the first agent's, shared by all.

@@ -52,6 +52,7 @@ type Answered struct {
 	Reason  model.Reason
 	Took    time.Duration
 	Err     error
+	Model   string // that answered
 }
 
 // Responded reports that all calls of the answer have ended, with one outcome and one response for each, in order.
@@ -78,6 +79,7 @@ type Compacted struct {
 	Results       int             // results that became paths
 	Summary       string          // "": none was needed, or Err says why there is none
 	Messages      []model.Message // the conversation from now on
+	Prompts       [][]model.Part  // the user's, for Options.Prompts
 	Usage         model.Usage     // of the requests for a summary
 	// why the agent's own model wrote the summary instead of the configured one; nil: it didn't
 	Fallback error

@@ -57,7 +57,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 		Limits: Limits{Turns: turns, Wall: m.role.Wall},
 		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: m.effort, CacheKey: cacheKey(o.CacheKey, m.path),
 		Catalog: o.Catalog, Path: m.path,
-		Window: o.Window, Unattended: true,
+		Window: o.Window, Dialect: o.Dialect, Unattended: true, Past: o.Past, Kept: o.Kept, Substitute: o.Substitute,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
 				show(m.display(statusRunning, ""))
@@ -127,9 +127,18 @@ func (m *member) ended(o tool.Outcome) {
 			}
 		}
 	}
-	if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Status == tool.StatusSuccess && d.Diff != "" &&
-		!slices.Contains(m.changed, d.Path) {
-		m.changed = append(m.changed, d.Path)
+	d, ok := o.Result.Display.(tool.FileDiff)
+	if !ok || o.Status != tool.StatusSuccess || d.Diff == "" {
+		return
+	}
+	paths := []string{d.Path}
+	if d.Path == "" { // several files
+		paths = o.Changes.Kept()
+	}
+	for _, path := range paths {
+		if !slices.Contains(m.changed, path) {
+			m.changed = append(m.changed, path)
+		}
 	}
 }
 

@@ -18,10 +18,11 @@ const (
 	bulky         = 1000 // characters of a result that is moved to a file
 	lastShare     = 5    // the last turns keep a fifth of the window
 	summaryShare  = 16   // a summary may take a sixteenth of the window
-	promptShare   = 16   // so may the prompts that are kept
-	leastPrompt   = 2000 // characters of prompts that are kept in any window
-	summaryTries  = 4    // each with fewer of the oldest turns, if the server rejects the request as too long
-	bytesOfTokens = 3    // lower bound of bytes per token
+	promptShare   = 8    // the prompts that are kept may take an eighth,
+	mostPrompts   = 20_000
+	leastPrompt   = 600 // within these limits, in tokens
+	summaryTries  = 4   // each with fewer of the oldest turns, if the server rejects the request as too long
+	bytesOfTokens = 3   // lower bound of bytes per token
 )
 
 const (
@@ -34,21 +35,16 @@ const (
 		"- To do: the open steps, in order\n" +
 		"- Paths: files, commands, names, values, and saved results that matter\n" +
 		"Reply with the summary only, as plain text. Don't call tools."
-	onlyText = "\nYour last answer to this had only calls, which were not executed. Tools can't be used here: write " +
+	focusText = "\nThe user asks to keep in particular: "
+	onlyText  = "\nYour last answer to this had only calls, which were not executed. Tools can't be used here: write " +
 		"the summary as text."
 
 	compactedText = "This conversation was compacted: a summary replaces its older part."
-	firstPrompt   = "\n\nThe user's first prompt:\n"
-	latestPrompt  = "\n\nThe user's latest prompt:\n"
-	summaryIntro  = "\n\nYour summary of the work so far:\n"
+	promptsIntro  = "\n\nThe user's prompts so far, in their own words:"
+	promptQuote   = "\n\n<prompt>\n%s\n</prompt>"
+	summaryIntro  = "Your summary of the work so far:\n"
 	summaryEnd    = "\n\nContinue the task. The last turns before the summary follow, if any."
 )
-
-// asked is a prompt, and where the history has it.
-type asked struct {
-	parts []model.Part
-	at    int // position in the history; below the start of the last turns, only the summary has it
-}
 
 // recent returns where the last turns of a history start: the last answer of the model with all that follows, and as
 // many turns before it as fit into a share of the window and of the history. A call and its response are never
@@ -179,18 +175,26 @@ func hasMedia(content []tool.Part) bool {
 // summarize asks for a summary of the conversation: the model for summaries and, if that fails, the agent's own.
 // fallback is why the first one failed.
 func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message, tools []tool.Declaration,
-	out *Answer) (text string, fallback, err error) {
+	focus string, out *Answer) (text string, fallback, err error) {
+	ask := summaryText
+	if focus != "" {
+		ask += focusText + focus
+	}
 	if w.Summary != nil {
 		m, err := w.Summary(ctx)
 		if err == nil {
-			if text, err = a.summaryBy(ctx, m, history, tools, out); err == nil || ctx.Err() != nil {
+			if text, err = a.summaryBy(ctx, m, ask, history, tools, out); err == nil || ctx.Err() != nil {
 				return text, nil, err
 			}
 		}
 		fallback = err
 	}
-	text, err = a.summaryBy(ctx, a.settings().model, history, tools, out)
-	return text, fallback, err
+	for {
+		text, err = a.summaryBy(ctx, a.settings().model, ask, history, tools, out)
+		if err == nil || !a.substitute(ctx, err) {
+			return text, fallback, err
+		}
+	}
 }
 
 // errOnlyCalls reports an answer with calls in place of a summary.
@@ -198,18 +202,18 @@ var errOnlyCalls = errors.New("called tools in place of writing a summary")
 
 // summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is omitted. A
 // model that answers with calls is asked again.
-func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration,
-	out *Answer) (text string, err error) {
+func (a *Agent) summaryBy(ctx context.Context, m model.Model, ask string, history []model.Message,
+	tools []tool.Declaration, out *Answer) (text string, err error) {
 	start := time.Now()
 	defer func() { out.ModelTime += time.Since(start) }()
-	question := summaryText
+	question := ask
 	for range summaryTries {
 		text, err = a.askForSummary(ctx, m, append(slices.Clone(history), model.Prompt(question)), tools, out)
 		switch {
 		case errors.Is(err, model.ErrContextLength) && len(history) >= 3:
 			history = newerHalf(history)
-		case errors.Is(err, errOnlyCalls) && question == summaryText:
-			question = summaryText + onlyText
+		case errors.Is(err, errOnlyCalls) && question == ask:
+			question = ask + onlyText
 		default:
 			return text, err
 		}
@@ -277,51 +281,99 @@ func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []mod
 	return summary, nil
 }
 
-// summarized returns the history after a summary: a message with it and the prompts, and the last turns.
-func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, window int) ([]model.Message, error) {
-	room := leastPrompt
-	if window > 0 {
-		room = max(room, window/promptShare*bytesOfTokens)
+// summarized returns the history after a summary: a message with it, the user's prompts and other kept texts, and the
+// last turns. It also returns the prompts that are still verbatim in it.
+func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, window int) ([]model.Message,
+	[][]model.Part, error) {
+	if window <= 0 {
+		window = estimateAll(old)
 	}
-	var parts []model.Part
+	room := max(leastPrompt, min(mostPrompts, window/promptShare))
+	prompts, said, media := quoted(a.said(), old[cut:], room)
 	text := compactedText
-	add := func(title string, prompt []model.Part) {
-		said, media := kept(prompt, room)
-		text += title + said
-		parts = append(parts, media...)
+	if a.o.Past != "" {
+		text += " " + a.o.Past
 	}
-	add(firstPrompt, a.first)
-	if a.prompt.at < cut && !samePrompt(a.first, a.prompt.parts) {
-		add(latestPrompt, a.prompt.parts)
+	text += said
+	if a.o.Kept != nil {
+		for _, kept := range a.o.Kept(a.o.Path) {
+			text += "\n\n" + tool.Cut(kept, room*bytesOfTokens)
+		}
 	}
-	parts = append([]model.Part{model.Text(text)}, parts...)
-	parts = append(parts, model.Text(strings.TrimLeft(summaryIntro, "\n")+summary+summaryEnd))
+	parts := append([]model.Part{model.Text(text)}, media...)
+	parts = append(parts, model.Text(summaryIntro+summary+summaryEnd))
 	next := append([]model.Message{{Role: model.User, Parts: parts}}, lean[cut:]...)
 	if now, was := estimateAll(next), estimateAll(old); now >= was {
-		return nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)",
+		return nil, nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)",
 			humanize.Number(now), humanize.Number(was))
 	}
-	return next, nil
+	return next, prompts, nil
 }
 
-// kept returns what stays of a prompt: its text up to a length, and its first images.
-func kept(prompt []model.Part, limit int) (string, []model.Part) {
-	const images = 3
-	var text []string
-	var media []model.Part
-	for _, p := range prompt {
-		switch p := p.(type) {
-		case model.Text:
-			text = append(text, string(p))
-		case model.Media:
-			if len(media) < images && strings.HasPrefix(p.MIMEType, "image/") {
-				media = append(media, p)
+// quoted returns the prompts that stay, a text with those that the last turns don't have, and their images. The first
+// one stays, then as many as fit into room tokens from the newest back. The first and the newest are truncated if
+// they don't fit.
+func quoted(prompts [][]model.Part, last []model.Message, room int) (stay [][]model.Part, text string,
+	media []model.Part) {
+	texts := make([]string, len(prompts)) // as they are quoted; "": not at all
+	stays := make([]bool, len(prompts))
+	left, newest, omitted := room, len(prompts)-1, 0
+	for n := range prompts {
+		at := (newest + 1 - n) % (newest + 1) // the first, then from the newest back
+		said, images := words(prompts[at])
+		stays[at] = slices.ContainsFunc(last, func(m model.Message) bool {
+			now, _ := words(m.Parts)
+			return m.Role == model.User && now == said
+		})
+		if stays[at] {
+			continue
+		}
+		need := textTokens(said) + partTokens
+		if need > left && (at == 0 || at == newest) {
+			said, need = tool.Cut(said, left*bytesOfTokens/2), left/2
+		}
+		if need > left {
+			omitted++
+			continue
+		}
+		left -= need
+		stays[at], texts[at] = true, fmt.Sprintf(promptQuote, said)
+		for _, p := range images {
+			if left >= mediaTokens {
+				media, left = append(media, p), left-mediaTokens
 			}
 		}
 	}
-	return tool.Cut(strings.Join(text, "\n"), limit), media
+	for at, p := range prompts {
+		if text += texts[at]; stays[at] {
+			stay = append(stay, p)
+		}
+	}
+	if text != "" {
+		text = promptsIntro + text
+	}
+	if omitted > 0 {
+		text += fmt.Sprintf("\n\n[%s left out]", humanize.Count(omitted, "older prompt"))
+	}
+	return stay, text, media
 }
 
-func samePrompt(a, b []model.Part) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+// words returns the text of a prompt, without attached files, and its images.
+func words(prompt []model.Part) (string, []model.Part) {
+	var text []string
+	var images []model.Part
+	for _, p := range prompt {
+		switch p := p.(type) {
+		case model.Text:
+			if n := utf8.RuneCountInString(string(p)); n > bulky && len(text) > 0 {
+				p = model.Text(fmt.Sprintf("[Attachment of %s characters left out]", humanize.Number(n)))
+			}
+			text = append(text, string(p))
+		case model.Media:
+			if strings.HasPrefix(p.MIMEType, "image/") {
+				images = append(images, p)
+			}
+		}
+	}
+	return strings.Join(text, "\n"), images
 }

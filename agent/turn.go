@@ -44,7 +44,8 @@ const (
 		"each with its result. Continue exactly where the answer stopped. Don't repeat text or calls that arrived."
 	blindText = "Note: the parameters of this tool weren't loaded when you called it. They are now: check them and " +
 		"call it again."
-	cutAdvice = "Note: your response hit the output token limit, so the arguments may be incomplete. " +
+	overlapText = "not executed: it and another edit of this turn change the same text. Make one edit of them."
+	cutAdvice   = "Note: your response hit the output token limit, so the arguments may be incomplete. " +
 		"Split the content over several smaller calls."
 )
 
@@ -68,7 +69,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 			a.cut()
 		}
 	}
-	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err})
+	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err, a.settings().model.Name()})
 	a.count(t.usage, size)
 	if t.said() {
 		out.Text = answer.Text()
@@ -205,10 +206,11 @@ func (t *turn) call(ctx context.Context, c tool.Call) {
 	}
 	t.sent = append(t.sent, c)
 	c.ID = t.agent.ids.unique(c.ID, t.n, len(t.calls))
+	shown := c // without the dialect, which the conversation doesn't have
+	c.Dialect = t.agent.dialect()
 	found := t.agent.o.Executor.Registry.Find(c)
 	d, known := found.Declaration()
-	shown := c
-	if known && !d.Named(c.Name) {
+	if known && !found.Rerouted && !d.Named(c.Name) {
 		shown.Name = d.Name // not every server takes "functions.read_file" back
 	}
 	t.settle()
@@ -260,7 +262,8 @@ func (t *turn) ends(ctx context.Context, c tool.Found) bool {
 
 // release starts or rejects the calls that were held.
 func (t *turn) release(ctx context.Context, err error) {
-	for _, c := range t.held {
+	overlap := t.overlapping(ctx)
+	for i, c := range t.held {
 		d, _ := c.Declaration()
 		switch {
 		case ctx.Err() != nil:
@@ -269,10 +272,35 @@ func (t *turn) release(ctx context.Context, err error) {
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+brokenText)
 		case t.reason == model.Length && d.Kind == tool.Edit:
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
+		case overlap[i]:
+			t.batch.Refuse(c, tool.InvalidParams, c.Name+": "+overlapText)
 		default:
 			t.start(ctx, c)
 		}
 	}
+}
+
+// overlapping returns the held calls whose edits disturb each other.
+func (t *turn) overlapping(ctx context.Context) map[int]bool {
+	found := map[int]bool{}
+	prepared := map[int]*tool.Invocation{}
+	for i, c := range t.held {
+		d, _ := c.Declaration()
+		if d.Dialect == "" || len(t.held) < 2 {
+			continue
+		}
+		inv, err := c.Tool.Prepare(ctx, c.Args)
+		if err != nil {
+			continue // as it may be without the edits before it
+		}
+		for k, other := range prepared {
+			if inv.Disturbs(other) || other.Disturbs(inv) {
+				found[i], found[k] = true, true
+			}
+		}
+		prepared[i] = inv
+	}
+	return found
 }
 
 // responses returns the results for the model, one for each call.

@@ -358,3 +358,44 @@ func TestSystemPrompt(t *testing.T) {
 		t.Errorf("%d bytes:\n%s", len(s), s)
 	}
 }
+
+// Edits of one turn that change what another one needs are rejected together; others run, also if they only fit after
+// the edits before them.
+func TestOverlappingEdits(t *testing.T) {
+	type span struct {
+		Start int  `json:"start"`
+		End   int  `json:"end"`
+		Fails bool `json:"fails,omitempty"`
+	}
+	ran := map[int]bool{}
+	edit := tool.Define(tool.Def[span]{Name: "edit", Description: "Edits.", Kind: tool.Edit, Dialect: tool.ReplaceDialect,
+		Prepare: func(_ context.Context, a span) (*tool.Invocation, error) {
+			if a.Fails && len(ran) == 0 {
+				return &tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/f"}}}, errors.New("not there yet")
+			}
+			return &tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/f"}},
+				Replaces: []tool.Replaced{{Path: "/f", Start: a.Start, End: a.End, Changed: true}, {Path: "/f", Start: a.Start - 5, End: a.End + 5}},
+				Run: func(context.Context, *tool.Live) (tool.Result, error) {
+					ran[a.Start] = true
+					return tool.TextResult("done"), nil
+				}}, nil
+		}})
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
+		says(call("1", "edit", `{"start":10,"end":20}`), call("2", "edit", `{"start":100,"end":110}`),
+			call("3", "edit", `{"start":23,"end":30}`), call("4", "edit", `{"start":10,"end":20,"fails":true}`), callsEnd),
+		stop("done"),
+	}}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: tool.NewRegistry(edit), Policy: allowed}})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range m.requests[1].Messages[len(m.requests[1].Messages)-1].Parts {
+		r := p.(model.Response)
+		got = append(got, r.ID+" "+string(r.Content[0].(tool.Text)))
+	}
+	const refused = " edit: not executed: it and another edit of this turn change the same text. Make one edit of them."
+	if want := []string{"1" + refused, "2 done", "3" + refused, "4 done"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

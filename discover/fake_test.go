@@ -152,7 +152,11 @@ func (f *fake) handle(m fakeMessage) {
 		if f.mode == "adze" {
 			name = "adze"
 		}
-		f.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"`+name+`","version":"1"},"instructions":"Be nice."}`)
+		more := ""
+		if f.mode == "resources" {
+			more = `,"resources":{}`
+		}
+		f.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}`+more+`},"serverInfo":{"name":"`+name+`","version":"1"},"instructions":"Be nice."}`)
 	case "server/discover":
 		if f.mode == "new-only" {
 			f.answer(m.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{}}`)
@@ -170,10 +174,40 @@ func (f *fake) handle(m fakeMessage) {
 		}
 	case "tools/call":
 		go f.call(m)
+	case "resources/list", "resources/templates/list", "resources/read":
+		f.resources(m)
 	case "ping", "logging/setLevel":
 		f.answer(m.ID, "{}")
 	case "notifications/cancelled":
 		f.line(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"cancelled"}}`)
+	}
+}
+
+// resources answers a request about resources: 100 texts, a picture, an archive and a template.
+func (f *fake) resources(m fakeMessage) {
+	var p struct{ URI string }
+	json.Unmarshal(m.Params, &p)
+	switch m.Method {
+	case "resources/list":
+		all := []string{`{"uri":"data://picture","name":"picture"}`, `{"uri":"data://archive","name":"archive"}`}
+		for i := range 100 {
+			all = append(all, fmt.Sprintf(`{"uri":"text://%d","name":"n","description":"Text\u200b number %d."}`, i, i))
+		}
+		f.answer(m.ID, `{"resources":[`+strings.Join(all, ",")+`]}`)
+	case "resources/templates/list":
+		f.answer(m.ID, `{"resourceTemplates":[{"uriTemplate":"text://{number}","name":"any text"}]}`)
+	default:
+		answers := map[string]string{
+			"data://picture": `"mimeType":"image/png","blob":"iVBORw0KGgo="`, "data://archive": `"mimeType":"application/zip","blob":"UEsDBA=="`,
+		}
+		if answers[p.URI] == "" {
+			answers[p.URI] = `"text":"the text of\u200b it"`
+		}
+		if p.URI == "text://none" {
+			f.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such text"}}`, m.ID))
+			return
+		}
+		f.answer(m.ID, fmt.Sprintf(`{"contents":[{"uri":%q,%s}]}`, p.URI, answers[p.URI]))
 	}
 }
 

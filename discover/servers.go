@@ -264,7 +264,7 @@ func (l *link) misnamed() []string {
 	var warnings []string
 	check := func(key string, names []string) {
 		for _, name := range names {
-			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools,
+			if bare, _, _ := strings.Cut(name, "("); bare != readResource && !slices.ContainsFunc(l.manifest.Tools,
 				func(r remote) bool { return r.Name == bare }) {
 				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key,
 					humanize.Shorten(name, 100)))
@@ -288,6 +288,9 @@ func (s *Servers) set(l *link) {
 	var tools []tool.Tool
 	for _, r := range l.offered() {
 		tools = append(tools, l.tool(r))
+	}
+	if t := l.resourceTool(); t != nil {
+		tools = append(tools, t)
 	}
 	warnings := l.misnamed()
 	if err := s.opt.Registry.Set(Origin(l.alias), tools); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/discover/internal/oauth"
 	"github.com/adze-dev/adze/discover/internal/stdio"
 	"github.com/adze-dev/adze/tool"
 )
@@ -120,6 +122,21 @@ func LogFile(state, alias string) ([]string, error) {
 		f.Close()
 	}
 	return lines[max(0, len(lines)-stdio.LogLines):], nil
+}
+
+// Forget removes what a state directory has about a server that doesn't run: cached lists, logs and its login.
+func Forget(ctx context.Context, state, alias string) error {
+	log := logPath(state, alias)
+	for _, path := range []string{manifestPath(state, alias), slowStartPath(state, alias), log, log + ".old"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the files of MCP server %s: %w", alias, err)
+		}
+	}
+	if !oauth.Saved(state) {
+		return nil
+	}
+	_, err := (&oauth.Source{Dir: state, Alias: alias, Write: writeFile}).Forget(ctx)
+	return err
 }
 
 func logPath(state, alias string) string {

@@ -204,6 +204,8 @@ type Hook struct {
 	// Check, if not nil, is called before each run. Its error is a failure, and the hook doesn't run.
 	Check func() error
 
+	NoApproval bool // it can't approve calls: that is the same as no opinion
+
 	Timeout   time.Duration // 0: 60 s
 	Async     bool          // Run doesn't wait for it, and it decides nothing
 	OnFailure Failure

@@ -278,6 +278,8 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 		return opinion{hook: h, Result: Result{Verdict: Deny, Reason: clip(out.reason(), maxText)}}
 	case err != nil:
 		return h.failure(in, err)
+	case h.NoApproval && result.Verdict == Allow:
+		result.Verdict, result.Reason = None, ""
 	}
 	return opinion{hook: h, Result: result}
 }

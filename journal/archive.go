@@ -131,7 +131,7 @@ func (s Sessions) short(id string, size int64) ([]byte, error) {
 	if i.State == StateClosed {
 		last = TypeClosed
 	}
-	data, types = append(data, Closed{Turns: i.Turns, Model: i.Model}), append(types, last)
+	data, types = append(data, Closed{Turns: i.Turns, Model: i.Model, Name: i.Name}), append(types, last)
 	var out []byte
 	for n := range data {
 		e := Entry{V: archivedVersion, Seq: int64(n + 1), At: i.Created, Type: types[n]}

@@ -29,7 +29,7 @@ var entryForms = sync.OnceValue(func() map[Type]boxForm {
 	all, b := map[Type]boxForm{}, newForms()
 	for _, d := range []Data{
 		Opened{}, Resumed{}, Message{}, Called{}, Tried{}, Started{}, Finished{}, Asked{}, Answer{}, Responses{},
-		Mode{}, Model{},
+		Mode{}, Model{}, Named{},
 		Compacted{}, Changed{}, Undone{}, Closed{},
 	} {
 		all[d.Type()] = b.box(reflect.TypeOf(d))

@@ -25,6 +25,7 @@ const (
 	TypeResponses Type = "responses"       // Responses
 	TypeMode      Type = "mode"            // Mode
 	TypeModel     Type = "model"           // Model
+	TypeNamed     Type = "named"           // Named
 	TypeCompacted Type = "compacted"       // Compacted
 	TypeChanged   Type = "changed"         // Changed
 	TypeUndone    Type = "undone"          // Undone
@@ -173,6 +174,7 @@ type Finished struct {
 	Unsaved []Unsaved       `json:"unsaved,omitempty"` // other changes, which can't be undone
 	Running bool            `json:"running,omitempty"` // a background command of the call is running
 	Todos   json.RawMessage `json:"todos,omitempty"`   // the agent's to-do list, if the call changed it
+	Plan    string          `json:"plan,omitempty"`    // that the user approved last
 	Jobs    []Job           `json:"jobs,omitempty"`    // background commands of the session that are running now
 	Extra
 }
@@ -267,6 +269,7 @@ type Answer struct {
 	Turn    int           `json:"turn"`
 	Turns   int           `json:"turns,omitempty"` // answers of the agent so far; [Writer] sets it
 	Model   string        `json:"model,omitempty"` // that answered; [Writer] sets it
+	Name    string        `json:"name,omitempty"`  // of the session; [Writer] sets it
 	Usage   model.Usage   `json:"usage"`
 	Reason  model.Reason  `json:"reason,omitempty"`
 	MS      int64         `json:"ms"`
@@ -294,12 +297,20 @@ type Model struct {
 	Extra
 }
 
+// Named is the name that the user gave the session; "" takes it back.
+type Named struct {
+	Name string `json:"name"`
+	Extra
+}
+
 // Compacted reports that Messages replace the history. Snapshot is the rest of the state, so that nothing before this
-// entry has to be read. [Writer] sets all but the messages.
+// entry has to be read. [Writer] sets Turns, Model, Name and Snapshot.
 type Compacted struct {
-	Turns    int             `json:"turns,omitempty"` // for lists of sessions, as is Model
+	Turns    int             `json:"turns,omitempty"` // for lists of sessions, as are Model and Name
 	Model    string          `json:"model,omitempty"`
+	Name     string          `json:"name,omitempty"`
 	Snapshot *Snapshot       `json:"snapshot,omitempty"`
+	Prompts  []model.Message `json:"prompts,omitempty"` // the user's, that the messages have or quote
 	Messages []model.Message `json:"messages"`
 	Extra
 }
@@ -320,6 +331,7 @@ type Undone struct {
 type Closed struct {
 	Turns int         `json:"turns"`
 	Model string      `json:"model,omitempty"`
+	Name  string      `json:"name,omitempty"` // [Writer] sets it
 	Usage model.Usage `json:"usage"`
 	Extra
 }
@@ -337,6 +349,7 @@ func (Answer) Type() Type    { return TypeAnswer }
 func (Responses) Type() Type { return TypeResponses }
 func (Mode) Type() Type      { return TypeMode }
 func (Model) Type() Type     { return TypeModel }
+func (Named) Type() Type     { return TypeNamed }
 func (Compacted) Type() Type { return TypeCompacted }
 func (Changed) Type() Type   { return TypeChanged }
 func (Undone) Type() Type    { return TypeUndone }

@@ -41,6 +41,7 @@ type (
 		Display tool.Display `json:"returnDisplay,omitempty"`
 		Compare string       `json:"-"`
 		Output  string       `json:"-"`
+		Exit    int          `json:"-"`
 		Missed  []string     `json:"-"`
 		Hosts   []tool.Host  `json:"hosts,omitempty"`
 	}

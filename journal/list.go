@@ -34,6 +34,7 @@ type Info struct {
 	ID      string       `json:"id"`
 	CWD     string       `json:"cwd"`
 	Title   string       `json:"title"`
+	Name    string       `json:"name,omitempty"` // that the user gave it
 	Model   string       `json:"model"`
 	Created time.Time    `json:"created"`
 	Updated time.Time    `json:"updated"`
@@ -41,6 +42,14 @@ type Info struct {
 	Bytes   int64        `json:"bytes"` // of the journal
 	State   SessionState `json:"state"`
 	Parent  *Parent      `json:"parent"`
+}
+
+// Label returns the name and the title, as far as the session has them.
+func (i Info) Label() string {
+	if i.Name == "" || i.Title == "" {
+		return i.Name + i.Title
+	}
+	return i.Name + ": " + i.Title
 }
 
 // List returns all readable sessions of this user, the newest first. It reads only the start and the end of each.
@@ -201,7 +210,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 
 // end reads the last entry and the last answer.
 func (r *infoReader) end(i *Info, f *os.File) error {
-	last, turns := false, false
+	last, turns, named := false, false, false
 	return eachBackwardIn(f, i.Bytes, max(0, i.Bytes-maxEnd), &r.buf, func(offset int64, line []byte) bool {
 		e, data, ok := head(line)
 		if !ok {
@@ -214,8 +223,15 @@ func (r *infoReader) end(i *Info, f *os.File) error {
 				i.State = StateClosed
 			}
 		}
-		if e.By == "" && (e.Type == TypeAnswer || e.Type == TypeClosed || e.Type == TypeCompacted) {
-			turns = i.counts(data)
+		switch name := i.Name; {
+		case e.By != "":
+		case e.Type == TypeNamed && !named:
+			members(data, i.named)
+			named = true
+		case e.Type == TypeAnswer, e.Type == TypeClosed, e.Type == TypeCompacted:
+			if turns = i.counts(data); named {
+				i.Name = name
+			}
 		}
 		return !turns
 	})
@@ -234,9 +250,17 @@ func (i *Info) counts(data []byte) bool {
 				i.Model = m
 			}
 		}
-		return true
+		return i.named(key, v)
 	})
 	return found
+}
+
+// named reads the name of the session.
+func (i *Info) named(key, v []byte) bool {
+	if string(key) == `"name"` {
+		i.Name, _ = text(v)
+	}
+	return true
 }
 
 // Spent is the usage of one answer of a session.

@@ -2,14 +2,15 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -25,6 +26,7 @@ type State struct {
 	Roots   []string
 	Version string // of the Adze that wrote last
 	Title   string // the start of the first prompt
+	Name    string // that the user gave it; "": none
 	Closed  bool   // the last entry is session.closed
 	Agents  map[string]*Agent
 	Jobs    []Job // background commands that were running after the last call
@@ -38,6 +40,8 @@ type Agent struct {
 	History  []model.Message
 	Seqs     []int64       // of the entry of each message of the history
 	News     []int64       // of the entries of messages that are not from the user
+	Prompts  []Said        // the user's, including those that the history only quotes since a compaction
+	Plan     string        // that the user approved last
 	Calls    []Call        // calls that have no response in the history yet, in the order they were requested
 	Declared []Declaration // tools that were declared after the session was opened
 	Todos    json.RawMessage
@@ -50,6 +54,12 @@ type Agent struct {
 
 	cut   int64 // Seq of the last answer that was cut off
 	todos []todosAt
+}
+
+// Said is a prompt, and its entry or the compaction that kept it.
+type Said struct {
+	Seq     int64
+	Message model.Message
 }
 
 // Call is a call without a response.
@@ -71,6 +81,7 @@ type Snapshot struct {
 	CWD      string          `json:"cwd,omitempty"`
 	Roots    []string        `json:"roots,omitempty"`
 	Title    string          `json:"title,omitempty"`
+	Name     string          `json:"name,omitempty"`
 	Version  string          `json:"version,omitempty"`
 	Calls    []Call          `json:"calls,omitempty"`
 	Declared []Declaration   `json:"declared,omitempty"`
@@ -81,6 +92,7 @@ type Snapshot struct {
 	Turn     int             `json:"turn,omitempty"`
 	Turns    int             `json:"turns,omitempty"`
 	Usage    model.Usage     `json:"usage"`
+	Plan     string          `json:"plan,omitempty"`
 	Jobs     []Job           `json:"jobs,omitempty"`
 	Extra
 }
@@ -96,6 +108,7 @@ type checkpoint struct {
 	history []model.Message
 	seqs    []int64
 	news    []int64
+	prompts []Said
 	todos   []todosAt
 }
 
@@ -238,6 +251,8 @@ func (s *State) apply(e Entry, data Data) {
 		}
 		if d.Kind == News {
 			a.News = append(a.News, e.Seq)
+		} else if d.Message.Role == model.User {
+			a.Prompts = append(a.Prompts, Said{e.Seq, d.Message})
 		}
 		a.say(e.Seq, d.Message)
 	case Compacted:
@@ -246,6 +261,8 @@ func (s *State) apply(e Entry, data Data) {
 		if d.To > 0 {
 			s.undo(a, d.To)
 		}
+	case Named:
+		s.Name = d.Name
 	case Closed:
 	case Finished:
 		s.Jobs = d.Jobs
@@ -361,6 +378,7 @@ func (a *Agent) finish(seq int64, d Finished) {
 		}
 		a.Seen[f.Path] = f
 	}
+	a.Plan = cmp.Or(d.Plan, a.Plan)
 	if d.Todos != nil {
 		a.Todos = d.Todos
 		a.todos = append(a.todos, todosAt{seq, d.Todos})
@@ -383,10 +401,13 @@ func (a *Agent) respond(m model.Message) {
 // without reading earlier entries.
 func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	if e.By == "" {
-		s.past = append(s.past, checkpoint{e.Seq, a.History, a.Seqs, a.News, a.todos})
+		s.past = append(s.past, checkpoint{e.Seq, a.History, a.Seqs, a.News, a.Prompts, a.todos})
 		s.Agents = map[string]*Agent{"": a}
 	}
-	a.History, a.Seqs, a.News = nil, nil, nil
+	a.History, a.Seqs, a.News, a.Prompts = nil, nil, nil, nil
+	for _, m := range d.Prompts {
+		a.Prompts = append(a.Prompts, Said{e.Seq, m})
+	}
 	for _, m := range d.Messages {
 		a.say(e.Seq, m)
 	}
@@ -395,10 +416,10 @@ func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	}
 	n := *d.Snapshot
 	if e.By == "" {
-		s.Title, s.CWD, s.Roots, s.Version, s.Jobs = n.Title, n.CWD, n.Roots, n.Version, n.Jobs
+		s.Title, s.Name, s.CWD, s.Roots, s.Version, s.Jobs = n.Title, n.Name, n.CWD, n.Roots, n.Version, n.Jobs
 	}
 	a.Calls, a.Declared, a.Todos, a.Mode, a.Model = n.Calls, n.Declared, n.Todos, n.Mode, n.Model
-	a.Turn, a.Turns, a.Usage = n.Turn, n.Turns, n.Usage
+	a.Turn, a.Turns, a.Usage, a.Plan = n.Turn, n.Turns, n.Usage, n.Plan
 	a.Seen, a.todos = nil, nil
 	for _, f := range n.Seen {
 		if a.Seen == nil {
@@ -417,11 +438,13 @@ func (s *State) undo(a *Agent, to int64) {
 	for n := len(s.past); n > 0 && s.past[n-1].seq > to && a == s.Agents[""]; n-- {
 		c := s.past[n-1]
 		a.History, a.Seqs, a.News, a.todos = c.history, c.seqs, c.news, c.todos
+		a.Prompts = c.prompts
 		s.past = s.past[:n-1]
 	}
 	n, _ := slices.BinarySearch(a.Seqs, to+1)
 	a.History, a.Seqs = a.History[:n:n], a.Seqs[:n:n]
 	a.News = slices.DeleteFunc(slices.Clone(a.News), func(seq int64) bool { return seq > to })
+	a.Prompts = slices.DeleteFunc(slices.Clone(a.Prompts), func(s Said) bool { return s.Seq > to })
 	a.Calls = slices.DeleteFunc(a.Calls, func(c Call) bool { return c.Seq > to })
 	if n > 0 && a.answeredLater(a.History[n-1]) {
 		a.History, a.Seqs = a.History[:n-1:n-1], a.Seqs[:n-1:n-1]
@@ -446,8 +469,8 @@ func (s *State) Snapshot(by string) Snapshot {
 	a := s.Agent(by)
 	n := Snapshot{
 		CWD: s.CWD, Roots: s.Roots, Title: s.Title, Version: s.Version, Calls: a.Calls, Declared: a.Declared,
-		Todos: a.Todos,
-		Mode:  a.Mode, Model: a.Model, Turn: a.Turn, Turns: a.Turns, Usage: a.Usage, Jobs: s.Jobs,
+		Todos: a.Todos, Name: s.Name,
+		Mode: a.Mode, Model: a.Model, Turn: a.Turn, Turns: a.Turns, Usage: a.Usage, Jobs: s.Jobs, Plan: a.Plan,
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.Seen)) {
 		n.Seen = append(n.Seen, a.Seen[path])
@@ -475,8 +498,5 @@ func Title(prompt string) string {
 			break
 		}
 	}
-	if utf8.RuneCountInString(line) <= maxTitle {
-		return line
-	}
-	return string([]rune(line)[:maxTitle-1]) + "…"
+	return humanize.Line(line, maxTitle)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/adze-dev/adze/model"
 )
 
 // Writer appends entries to a log and maintains the state after them. After a failure it writes nothing more, because a
@@ -65,6 +67,9 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 		return Entry{}, err
 	}
 	w.state.apply(e, data)
+	if n := len(w.state.past); n > 0 && e.Type == TypeCompacted { // an undo reads them from the log
+		w.state.past[n-1].history = make([]model.Message, len(w.state.past[n-1].history))
+	}
 	return e, nil
 }
 
@@ -76,7 +81,7 @@ func (w *Writer) complete(by string, data Data) Data {
 		if len(d.Messages) == 0 { // a new conversation
 			snapshot.Todos = nil
 		}
-		d.Turns, d.Model, d.Snapshot = snapshot.Turns, snapshot.Model, &snapshot
+		d.Turns, d.Model, d.Name, d.Snapshot = snapshot.Turns, snapshot.Model, snapshot.Name, &snapshot
 		return d
 	case Tried:
 		d.Args = validJSON(d.Args)
@@ -90,6 +95,10 @@ func (w *Writer) complete(by string, data Data) Data {
 		if d.Model == "" {
 			d.Model = a.Model
 		}
+		d.Name = w.state.Name
+		return d
+	case Closed:
+		d.Name = w.state.Name
 		return d
 	}
 	return data

@@ -30,6 +30,7 @@ func approved(line string) bool {
 // Attacks that are marked with ! do harm where they run.
 func TestAttacksDoHarm(t *testing.T) {
 	serial.Test(t)
+	soak.Skip(t, 5, 100)
 	t.Parallel()
 	if !bashlab.Has("git") {
 		t.Skip("no git in the namespaces")
@@ -144,10 +145,7 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 	t.Parallel()
 	r := bashlab.StartRunner(t)
 	ran, i := 0, 0
-	every := soak.OneIn(10)
-	if soak.Share() < 0.1 {
-		every = 300
-	}
+	every := soak.OneIn(300)
 	for _, name := range slices.Sorted(maps.Keys(bashlab.Flags())) {
 		if !bashlab.Has(strings.Fields(name)[0]) {
 			continue
@@ -195,11 +193,11 @@ func uses(name, flag string) (lines []string) {
 // FuzzApproved runs the lines of a fuzzer that need no approval.
 func FuzzApproved(f *testing.F) {
 	corpus(f).AddSeeds(f)
-	if !bashlab.Fuzzing() && soak.Share() < 0.1 {
+	if !bashlab.Fuzzing() && !soak.On() {
 		f.Skip("other tests run the corpus")
 	}
 	r := bashlab.StartRunner(f)
-	n, every := 0, soak.OneIn(10)
+	n, every := 0, soak.OneIn(100)
 	f.Fuzz(func(t *testing.T, line string) {
 		if !approved(line) || waits(line) || strings.ContainsRune(line, 0) {
 			return

@@ -3,6 +3,7 @@ package permission
 import (
 	_ "embed"
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -48,17 +49,10 @@ func parseEndpoints(spec string) ([]endpoint, error) {
 
 func parseEndpoint(spec string) (e endpoint, err error) {
 	host, bad := strings.ToLower(spec), fmt.Errorf("%q is not a valid host, address or network", spec)
-	if inner, open := strings.CutPrefix(host, "["); open { // an address or network with colons
-		var closed bool
-		if host, e.port, closed = strings.Cut(inner, "]"); !closed {
-			return e, bad
-		}
-		if e.port != "" && e.port[0] != ':' || e.port == ":" {
-			return e, bad
-		}
-		e.port = strings.TrimPrefix(e.port, ":")
-	} else if strings.Count(host, ":") == 1 {
-		if host, e.port, _ = strings.Cut(host, ":"); e.port == "" {
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") { // an address or network with colons
+		host = host[1 : len(host)-1]
+	} else if host[:min(1, len(host))] == "[" || strings.Count(host, ":") == 1 {
+		if host, e.port, err = net.SplitHostPort(host); err != nil || e.port == "" {
 			return e, bad
 		}
 	}
@@ -100,10 +94,7 @@ func (e endpoint) String() string {
 	if e.port == "" {
 		return host
 	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return host + ":" + e.port
+	return net.JoinHostPort(host, e.port)
 }
 
 // usual reports whether a port is that of HTTPS or HTTP.

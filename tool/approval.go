@@ -151,6 +151,8 @@ type Call struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	By   string          `json:"by,omitempty"` // "" or the path of subagents, "explore/2"; set by the executor
+	// how the model writes edits: results may show text in a form for it
+	Dialect Dialect `json:"-"`
 }
 
 // Request is a call that a policy judges or a front end shows. It is data: it has nothing to run.

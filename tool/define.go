@@ -26,6 +26,8 @@ type Def[A any] struct {
 	Polls       bool
 	Personal    bool
 	Auxiliary   bool
+	Dialect     Dialect
+	Grammar     string
 	// Prepare gets arguments that were decoded, repaired and checked against the schema of A. It checks what a schema
 	// can't express and plans the call: see [Tool].
 	Prepare func(ctx context.Context, args A) (*Invocation, error)
@@ -55,7 +57,7 @@ func Define[A any](d Def[A]) Tool {
 		Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description,
 		Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames,
 		Needs: d.Needs, Polls: d.Polls,
-		Personal: d.Personal, Auxiliary: d.Auxiliary,
+		Personal: d.Personal, Auxiliary: d.Auxiliary, Dialect: d.Dialect, Grammar: d.Grammar,
 	})
 }
 

@@ -196,11 +196,12 @@ func (d *FileDiff) UnmarshalJSON(b []byte) error {
 // Preview prepares a call and judges it, without asking or running. The error is the one that the model would get.
 func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, error) {
 	c.By = x.by
-	t, err := x.Registry.Lookup(c.Name)
-	if err != nil {
-		return Request{Call: c}, Decision{}, err
+	found := x.Registry.Find(c)
+	if found.Err != nil {
+		return Request{Call: c}, Decision{}, found.Err
 	}
-	d := t.Declaration()
+	c = found.Call
+	t, d := found.Tool, found.Tool.Declaration()
 	inv, err := prepareSafely(ctx, t, d, c.Args)
 	if typeOf(err) == InvalidParams {
 		return Request{Call: c, Declaration: d}, Decision{}, err

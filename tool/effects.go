@@ -47,6 +47,8 @@ type Effect struct {
 	Warning string     // why it needs the user: "has a setuid bit"
 	Note    string     // what a change in a git directory means: "1 commit: Fix the flag"
 	Inside  []Effect   // the first files of a new directory
+	// Attributes describes what changed besides the content: "mode 0644 → 0755".
+	Attributes string
 }
 
 // EffectKind is what happened to a path.
@@ -145,7 +147,7 @@ func (f Effects) sent() (out []string) {
 
 // Row is a line of a prompt: a label and the object.
 type Row struct {
-	Label string // changed, new, deleted, sent, denied, discarded
+	Label string // changed, new, deleted, sent, denied, missed, not kept
 	Cells []string
 }
 
@@ -176,6 +178,11 @@ func (f Effects) Rows() []Row {
 	}
 	for _, text := range f.denied() {
 		out = append(out, Row{"denied", []string{"network: " + text}})
+	}
+	for _, h := range f.Hosts {
+		if h.Failure != "" {
+			out = append(out, Row{"missed", []string{"network: " + oneLine(h.Name+": "+h.Failure)}})
+		}
 	}
 	if len(f.Temp) > 0 {
 		out = append(out, Row{"not kept", []string{oneLine(strings.Join(f.Temp, ", "))}})
@@ -221,6 +228,9 @@ func (c Effect) Line() string {
 		s += "  " + humanize.Count(c.Files, "file")
 	case c.Counted:
 		s += fmt.Sprintf("  +%d −%d", c.Added, c.Removed)
+	}
+	if c.Attributes != "" {
+		s += ", " + oneLine(c.Attributes)
 	}
 	if c.Ignored {
 		s += ", ignored by git"

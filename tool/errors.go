@@ -255,7 +255,7 @@ func denial(what string, d Decision) *DenialError {
 		return &DenialError{
 			Model: "Permission denied: " + sentences(what+": denied by the user"+because(d.Reason),
 				"don't retry it", "ask what they want instead, or continue without it"),
-			User: "denied: " + what + because(d.Reason),
+			User: what + ": denied" + because(d.Reason),
 		}
 	case ByMode:
 		note = fmt.Sprintf("Only read-only calls are allowed in %s mode.", d.Cause.Mode)

@@ -252,7 +252,7 @@ func (b *Batch) enter(f Found) (*scheduledCall, error) {
 	e.call.By = b.x.by
 	id, fresh := b.x.claim(f.ID)
 	e.call.ID = id
-	if known && !d.Named(f.Name) {
+	if known && !f.Rerouted && !d.Named(f.Name) {
 		e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", humanize.Shorten(f.Name, 100),
 			d.Name)}
 	}

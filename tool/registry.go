@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -193,12 +194,41 @@ type Found struct {
 	Call
 	Tool Tool  // nil: there is none
 	Err  error // why there is none
+	// The name is another tool's: see [Rerouter].
+	Rerouted bool
 }
 
-// Find looks up the tool of a call.
+// Find looks up the tool of a call. A call that [Rerouter] reroutes keeps its name.
 func (r *Registry) Find(c Call) Found {
 	t, err := r.Lookup(c.Name)
-	return Found{c, t, err}
+	rerouted := false
+	for at := t; at != nil; {
+		if from, ok := at.(Rerouter); ok {
+			if other, args := from.Reroute(c.Args); other != nil && r.has(other) {
+				t, c.Args, rerouted = other, args, true
+			}
+		}
+		wrapper, ok := at.(interface{ Unwrap() Tool })
+		if !ok {
+			break
+		}
+		at = wrapper.Unwrap()
+	}
+	return Found{c, t, err, rerouted}
+}
+
+// has reports whether a tool of the same name can be called.
+func (r *Registry) has(t Tool) bool {
+	known, err := r.Lookup(t.Declaration().Name)
+	return err == nil && known.Declaration().Name == t.Declaration().Name
+}
+
+// A Rerouter is a tool some of whose calls mean another tool. Hooks, rules and the executor treat them as calls of that
+// tool, if it is in the registry.
+type Rerouter interface {
+	Tool
+	// Reroute returns the other tool and its arguments; nil: the call is this tool's own.
+	Reroute(args json.RawMessage) (Tool, json.RawMessage)
 }
 
 // Declaration returns the declaration of the tool. ok is false if there is no tool.
@@ -285,7 +315,7 @@ func likely(name string, known []Declaration) []string {
 	kinds := map[Kind]bool{}
 	for _, d := range known {
 		own := []string{d.Name}
-		if d.Origin == "" {
+		if d.Origin == "" && !d.Deferred { // a deferred one has the names of the tool that is declared
 			own = slices.Concat(own, d.Aliases, d.ruleNames())
 		}
 		for _, n := range own {

@@ -20,6 +20,9 @@ type Result struct {
 	Compare string
 	// Output is what a command printed, without what the content says about it. It isn't sent anywhere.
 	Output string
+	// Exit is the exit code of a command, also of one that didn't fail, such as grep without a match. It isn't sent
+	// anywhere.
+	Exit int
 	// Missed is what a command wanted and didn't get where it was tried: "no network: example.com". It isn't sent
 	// anywhere.
 	Missed []string

@@ -137,12 +137,12 @@ func TestOutcomeJSON(t *testing.T) {
 func someEffects() tool.Effects {
 	return tool.Effects{
 		Command: tool.Command{Line: "npm run format"}, Ending: "exit 0", Took: 2100 * time.Millisecond,
-		Network: []string{"registry.example"}, Temp: []string{"/tmp/x"}, Warnings: []string{"careful"},
+		Network: []string{"registry.example"}, Hosts: []tool.Host{{Name: "a.example", Failure: "denied by the user"}}, Temp: []string{"/tmp/x"}, Warnings: []string{"careful"},
 		Changes: []tool.Effect{
 			{Path: "dist/", Kind: tool.EffectNew, Files: 412, Ignored: true},
 			{Path: "gone.ts", Kind: tool.EffectDeleted, Files: 1, Counted: true, Removed: 3},
 			{Path: "new.ts", Kind: tool.EffectNew, Files: 1, Counted: true, Added: 1, Diff: "+new\n"},
-			{Path: "src/list.ts", Kind: tool.EffectChanged, Files: 1, Counted: true, Added: 14, Removed: 3, Diff: "-a\n+b\n", Warning: "has a setuid bit"},
+			{Path: "src/list.ts", Kind: tool.EffectChanged, Files: 1, Counted: true, Added: 14, Removed: 3, Diff: "-a\n+b\n", Attributes: "mode 0644 → 0755", Warning: "has a setuid bit"},
 		},
 	}
 }
@@ -154,10 +154,11 @@ func TestEffects(t *testing.T) {
 	wantSame(t, "summary", "dist/ (412 new), gone.ts (deleted), new.ts (new), src/list.ts", f.Summary())
 	wantSame(t, "headline", "finished in 2.1 s, exit 0; nothing is kept yet", f.Headline())
 	wantSame(t, "rows", []tool.Row{
-		{Label: "changed", Cells: []string{"src/list.ts  +14 −3"}},
+		{Label: "changed", Cells: []string{"src/list.ts  +14 −3, mode 0644 → 0755"}},
 		{Label: "new", Cells: []string{"dist/  412 files, ignored by git", "new.ts  +1 −0"}},
 		{Label: "deleted", Cells: []string{"gone.ts  +0 −3"}},
 		{Label: "denied", Cells: []string{"network: 1 lookup of registry.example"}},
+		{Label: "missed", Cells: []string{"network: a.example: denied by the user"}},
 		{Label: "not kept", Cells: []string{"/tmp/x"}},
 	}, f.Rows())
 	wantSame(t, "warnings", []string{"careful", "src/list.ts has a setuid bit"}, f.AllWarnings())

@@ -52,6 +52,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -108,7 +109,25 @@ type Declaration struct {
 	Personal bool
 	// only serves other tools or the session, so that lists of a session's tools can omit it
 	Auxiliary bool
+	// of a tool that edits files: models are trained on one dialect, and only that tool is declared. Empty: all are
+	Dialect Dialect
+	// a Lark grammar of the only argument, a string, for APIs that take it as text instead of JSON; may be empty
+	Grammar string
 }
+
+// Dialect is how a model writes an edit.
+type Dialect string
+
+// The dialects. Tools of another one than ReplaceDialect are deferred: they can be called, and are declared if the
+// model prefers it.
+const (
+	ReplaceDialect Dialect = "replace"
+	PatchDialect   Dialect = "patch"
+	AnchorDialect  Dialect = "anchors"
+)
+
+// Known reports whether d is one of the dialects.
+func (d Dialect) Known() bool { return d == ReplaceDialect || d == PatchDialect || d == AnchorDialect }
 
 // Need is what a tool requires to work.
 type Need string
@@ -175,6 +194,9 @@ type Invocation struct {
 	Form        json.RawMessage // schema of an answer other than yes or no (flat, as in MCP elicitation); nil: none
 	MustAsk     bool            // only the user can approve it, whatever the policy says
 	Notes       []string        // for the model, added to any result as "Note:" lines
+	// Replaces are the parts of files that an edit needs and changes. Calls of one turn that change what another needs
+	// are rejected together.
+	Replaces []Replaced `json:"-"`
 	// Rework returns the arguments with which the call would use a text that the user edited before approving it,
 	// through Decision.Args: the content of a file (FileDiff.New) or a command (Command.Line). Nil: the text can't be
 	// edited.
@@ -186,6 +208,22 @@ type Invocation struct {
 	// and only where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is
 	// asked as if there were no Trial, with the reason unless errors.ErrUnsupported is in the error's chain.
 	Trial func(ctx context.Context, l *Live) (*Tried, error) `json:"-"`
+}
+
+// Replaced is a part of a file's text before an edit, in bytes.
+type Replaced struct {
+	Path       string
+	Start, End int
+	Changed    bool // otherwise it is only needed
+}
+
+// Disturbs reports whether an edit changes what another one of the same text needs.
+func (i *Invocation) Disturbs(other *Invocation) bool {
+	return slices.ContainsFunc(i.Replaces, func(a Replaced) bool {
+		return a.Changed && slices.ContainsFunc(other.Replaces, func(b Replaced) bool {
+			return a.Path == b.Path && a.Start < b.End && b.Start < a.End
+		})
+	})
 }
 
 // Tried is a call that ran without lasting effects. Run keeps exactly the effects that Access and Confirm describe, all

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Fence quotes s as a Markdown code block that s can't end, with s made Visible.
 func Fence(info, s string) string {
 	s = Visible(s)
-	fence := strings.Repeat("`", max(3, longestRun(s, '`')+1))
+	fence := strings.Repeat("`", max(3, humanize.LongestRun(s, '`')+1))
 	if !strings.HasSuffix(s, "\n") {
 		s += "\n"
 	}
@@ -20,24 +22,11 @@ func Fence(info, s string) string {
 // code quotes s as one line of Markdown code.
 func code(s string) string {
 	s = Visible(strings.ReplaceAll(s, "\n", "\\n"))
-	ticks := strings.Repeat("`", longestRun(s, '`')+1)
+	ticks := strings.Repeat("`", humanize.LongestRun(s, '`')+1)
 	if len(ticks) > 1 || strings.HasPrefix(s, " ") {
 		return ticks + " " + s + " " + ticks
 	}
 	return ticks + s + ticks
-}
-
-func longestRun(s string, c byte) int {
-	longest, run := 0, 0
-	for i := range len(s) {
-		if s[i] != c {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
 }
 
 // Visible replaces what a terminal would not show by escapes: control characters (except newline and tab), invalid

@@ -147,12 +147,8 @@ func same(a, b model.Message) bool {
 
 func samePart(a, b model.Part) bool {
 	switch a := a.(type) {
-	case model.Text:
-		b, ok := b.(model.Text)
-		return ok && a == b
-	case model.Thought:
-		b, ok := b.(model.Thought)
-		return ok && a == b
+	case model.Text, model.Thought:
+		return a == b
 	case model.Call:
 		b, ok := b.(model.Call)
 		return ok && a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Args, b.Args)
@@ -173,8 +169,7 @@ func samePart(a, b model.Part) bool {
 func sameContent(a, b tool.Part) bool {
 	switch a := a.(type) {
 	case tool.Text:
-		b, ok := b.(tool.Text)
-		return ok && a == b
+		return a == b
 	case tool.Media:
 		b, ok := b.(tool.Media)
 		return ok && sameMedia(a, b)

@@ -91,8 +91,7 @@ func written(raw json.RawMessage) []byte {
 	return []byte(api.Scalar(raw))
 }
 
-// custom converts the input of a custom tool to arguments. No custom tool is declared, so the call fails with an
-// explanation.
+// custom converts the input of a custom tool to arguments: such a tool has one parameter, input.
 func custom(input []byte) []byte {
 	out, err := api.Marshal(map[string]string{"input": string(input)})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/model"
@@ -37,8 +38,16 @@ type declaration struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Strict      *bool           `json:"strict,omitempty"`
+	Format      *grammar        `json:"format,omitempty"` // of a custom tool, which has no parameters
+}
+
+// grammar is the format of a custom tool's input.
+type grammar struct {
+	Type       string `json:"type"`
+	Syntax     string `json:"syntax"`
+	Definition string `json:"definition"`
 }
 
 // The types of items.
@@ -48,6 +57,7 @@ const (
 	typeCall      = "function_call"
 	typeCustom    = "custom_tool_call"
 	typeOutput    = "function_call_output"
+	typeWritten   = "custom_tool_call_output"
 )
 
 type messageItem struct {
@@ -62,6 +72,13 @@ type callItem struct {
 	CallID    string `json:"call_id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+}
+
+type customItem struct {
+	Type   string `json:"type"`
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	Input  string `json:"input"`
 }
 
 type outputItem struct {
@@ -84,6 +101,7 @@ type encoding struct {
 	quirks   quirks
 	rejected int
 	sees     bool
+	custom   string // names of custom tools
 }
 
 // encode writes the request's body.
@@ -111,17 +129,23 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if think != (reasoning{}) {
 		out.Reasoning = &think
 	}
+	var custom []string
+	for _, d := range r.Tools {
+		declared := declaration{Type: "function", Name: d.Name, Description: d.Description}
+		if d.Grammar != "" && !q.noCustom {
+			declared.Type, declared.Format = "custom", &grammar{"grammar", "lark", d.Grammar}
+			custom = append(custom, d.Name)
+		} else {
+			declared.Parameters, declared.Strict = m.client.Parameters(d), new(bool)
+		}
+		out.Tools = append(out.Tools, declared)
+	}
 	var input []api.Entry
 	for _, msg := range r.Messages {
-		input = append(input, api.Entry{From: msg, Values: func() []any { return m.items(msg) }})
+		input = append(input, api.Entry{From: msg, Values: func() []any { return m.items(msg, custom) }})
 	}
-	for _, d := range r.Tools {
-		out.Tools = append(out.Tools, declaration{
-			Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d),
-		})
-	}
-	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected), m.client.SendsImages()}, input,
-		sampling(o.Sampling), o.Extra)
+	how := encoding{q, len(m.rejected), m.client.SendsImages(), strings.Join(custom, " ")}
+	body, err := m.kept.Object(out, "input", r.CacheKey, how, input, sampling(o.Sampling), o.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
@@ -140,13 +164,14 @@ func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// items converts a message. The caller holds the lock.
-func (m *Model) items(msg model.Message) []any {
+// items converts a message. The calls of custom tools, and their results, are items of their own. The caller holds the
+// lock.
+func (m *Model) items(msg model.Message, custom []string) []any {
 	switch msg.Role {
 	case model.Assistant:
-		return m.said(msg)
+		return m.said(msg, custom)
 	case model.Tool:
-		return m.outputs(msg)
+		return m.outputs(msg, custom)
 	}
 	parts := []content{}
 	for _, p := range msg.Parts {
@@ -162,7 +187,7 @@ func (m *Model) items(msg model.Message) []any {
 
 // said returns the items of an answer: text, calls and reasoning in order. Reasoning at the end is omitted: the server
 // rejects it.
-func (m *Model) said(msg model.Message) []any {
+func (m *Model) said(msg model.Message, custom []string) []any {
 	var out []any
 	var text *messageItem // the text that a phase may still follow
 	spoken := false
@@ -187,7 +212,7 @@ func (m *Model) said(msg model.Message) []any {
 			spoken, whole = true, len(out)
 		case model.Call:
 			text = nil
-			out = append(out, callItem{typeCall, api.ID(p.ID), api.Name(p.Name), string(api.Arguments(p.Args))})
+			out = append(out, called(p, custom))
 			whole = len(out)
 		case model.Sealed:
 			if !p.For(Name, m.name) || m.rejected[digestOf(p)] {
@@ -207,8 +232,21 @@ func (m *Model) said(msg model.Message) []any {
 	return out[:whole]
 }
 
+// called returns the item of a call.
+func called(c model.Call, custom []string) any {
+	args := string(api.Arguments(c.Args))
+	if !slices.Contains(custom, c.Name) {
+		return callItem{typeCall, api.ID(c.ID), api.Name(c.Name), args}
+	}
+	var written struct{ Input *string }
+	if json.Unmarshal([]byte(args), &written) == nil && written.Input != nil {
+		args = *written.Input
+	}
+	return customItem{typeCustom, api.ID(c.ID), api.Name(c.Name), args}
+}
+
 // outputs returns the results of calls.
-func (m *Model) outputs(msg model.Message) []any {
+func (m *Model) outputs(msg model.Message, custom []string) []any {
 	var out []any
 	var after []content
 	for _, p := range msg.Parts {
@@ -217,6 +255,9 @@ func (m *Model) outputs(msg model.Message) []any {
 			continue
 		}
 		item := outputItem{Type: typeOutput, CallID: api.ID(r.ID)}
+		if slices.Contains(custom, r.Name) {
+			item.Type = typeWritten
+		}
 		parts := m.contents(r.Content)
 		if m.quirks.plainOutputs {
 			var more []content
@@ -293,6 +334,7 @@ type quirks struct {
 	noCacheKey   bool
 	noStore      bool
 	noPhase      bool
+	noCustom     bool // no tools with a grammar: they are functions
 	plainOutputs bool // results of tools can only be text: images follow in a message
 }
 
@@ -332,6 +374,8 @@ func (m *Model) learn(f *api.Failure, messages []model.Message) bool {
 		m.quirks.noSummary = true
 	case f.Param == "store" || has("'store'"):
 		m.quirks.noStore = true
+	case has("custom") || has("grammar") || strings.HasPrefix(f.Param, "tools"):
+		m.quirks.noCustom = true
 	case has(".phase") || has("'phase'"):
 		m.quirks.noPhase = true
 	case has(".output"):

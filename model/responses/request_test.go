@@ -134,6 +134,36 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A tool with a grammar is a custom tool: its input is text, in both directions. A server that has no such tools gets a
+// function.
+func TestCustomTools(t *testing.T) {
+	patch := tool.Declaration{
+		Name: "apply_patch", Description: "Patches.", Grammar: "start: \"x\"",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}}}`),
+	}
+	r := model.Request{Tools: []tool.Declaration{patch}, Messages: []model.Message{
+		model.Prompt("hi"), assistant(called("c", "apply_patch", `{"input":"*** Begin\n"}`), called("d", "apply_patch", `{"patch":1}`)),
+		{Role: model.Tool, Parts: []model.Part{
+			model.Response{ID: "c", Name: "apply_patch", Content: []tool.Part{tool.Text("done")}},
+			model.Response{ID: "d", Name: "apply_patch", Content: []tool.Part{tool.Text("no")}},
+		}},
+	}}
+	const declared = `{"type":"custom","name":"apply_patch","description":"Patches.","format":{"type":"grammar","syntax":"lark","definition":"start: \"x\""}}`
+	rejected := string(must(t, map[string]any{"error": map[string]any{"message": "Invalid value: 'custom'.", "param": "tools[0].type"}}))
+	m, _ := open(t, script{Answers: []answer{
+		{Expect: []string{declared, `{"type":"custom_tool_call","call_id":"c","name":"apply_patch","input":"*** Begin\n"}`,
+			`"input":"{\"patch\":1}"}`, `{"type":"custom_tool_call_output","call_id":"c","output":"done"}`}, Text: "a"},
+		{Status: 400, Raw: rejected},
+		{Absent: []string{"custom"}, Text: "b", Expect: []string{`{"type":"function","name":"apply_patch"`, `"strict":false`,
+			`{"type":"function_call","call_id":"c"`, `{"type":"function_call_output","call_id":"c"`}},
+	}})
+	for _, want := range []string{"text a", "text b"} {
+		if got, err := play(t.Context(), m, r); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}
+
 // What a server or model doesn't take is omitted from then on, and not only once.
 func TestLearns(t *testing.T) {
 	rejection := func(message, param, code string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 	"github.com/adze-dev/adze/permission/shell/form"
 )
 
@@ -164,26 +165,10 @@ func ofManager(dir string) bool {
 var managers = strings.Fields("rustup asdf mise rtx volta proto pyenv rbenv nodenv jenv goenv phpenv shims")
 
 // leadsInto reports whether a path lies in a root once its links are followed, also if only the beginning of it exists,
-// or a link names what doesn't exist yet.
+// or a link names what doesn't exist yet. Of a loop of links it is assumed.
 func leadsInto(path string, roots []string) bool {
-	const maxLinks = 40
-	rest := ""
-	for links := 0; links < maxLinks; {
-		if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
-			return inRoots(filepath.Join(real, rest), roots)
-		}
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		target, failed := os.Readlink(path)
-		switch {
-		case err != nil || failed != nil:
-			path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
-			continue
-		case !filepath.IsAbs(target):
-			target = filepath.Join(dir, target)
-		}
-		path, links = target, links+1
-	}
-	return true // a loop
+	abs, _, err := realpath.Resolve(path)
+	return err != nil || inRoots(abs, roots)
 }
 
 // holdsLinkInto reports whether a directory has a link into a root under the name of a read-only command.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
 	"github.com/adze-dev/adze/internal/engine/gitindex"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
@@ -45,6 +46,7 @@ const (
 	maxIndex    = 32 << 20
 	maxIncludes = 100
 	maxGitNames = 4000 // in a git directory, without objects
+	maxShown    = 160  // bytes of a value in a message
 )
 
 // worktree returns the top of the working tree of the repository that git would use in dir; "" if dir is in no
@@ -88,7 +90,7 @@ func plain(gitDir string) (why string, err error) {
 	settings, err := settingsOf(filepath.Join(gitDir, "config"))
 	for _, s := range settings {
 		if !slices.Contains(everydaySettings, s.Key.Pattern()) || strings.Contains(s.Value+s.Key.Sub, "::") {
-			return strings.TrimSpace(short(s.Value) + " (" + s.Key.String() + ")"), nil
+			return strings.TrimSpace(humanize.Cut(s.Value, maxShown) + " (" + s.Key.String() + ")"), nil
 		}
 	}
 	if err == nil {
@@ -178,7 +180,7 @@ func (d *disk) ofUser(file string, included *int) (why string, err error) {
 			}
 		case slices.Contains([]string{"diff", "filter", "core", "merge", "gpg"}, s.Key.Section) &&
 			relativeProgram(s.Value):
-			return short(s.Value) + " (" + s.Key.String() + ")", nil
+			return humanize.Cut(s.Value, maxShown) + " (" + s.Key.String() + ")", nil
 		}
 	}
 	return "", nil
@@ -192,15 +194,6 @@ func relativeProgram(line string) bool {
 		return strings.Contains(w, "/") && !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, "~/") &&
 			!strings.HasPrefix(w, "$HOME/")
 	})
-}
-
-// short shortens a value for a message.
-func short(value string) string {
-	const limit = 160
-	if len(value) > limit {
-		return strings.ToValidUTF8(value[:limit], "") + "…"
-	}
-	return value
 }
 
 // Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false.

@@ -42,11 +42,11 @@ func TestReadingIsBashEverywhere(t *testing.T) {
 // FuzzReadingIsBash compares the reading of the lines of a fuzzer with bash.
 func FuzzReadingIsBash(f *testing.F) {
 	bashlab.ReadCorpus(f, "../testdata").AddSeeds(f)
-	if !bashlab.Fuzzing() && soak.Share() < 0.1 {
+	if !bashlab.Fuzzing() && !soak.On() {
 		f.Skip("TestReadingIsBash runs lines of the corpus")
 	}
 	r := bashlab.StartRecorder(f)
-	n, every := 0, soak.OneIn(10)
+	n, every := 0, soak.OneIn(100)
 	f.Fuzz(func(t *testing.T, line string) {
 		if n++; bashlab.Fuzzing() || n%every == 0 {
 			r.Check(t, line, "C.UTF-8")

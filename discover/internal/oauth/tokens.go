@@ -51,6 +51,12 @@ type grants struct {
 
 func (g grants) path() string { return filepath.Join(g.dir, "mcp-tokens.json") }
 
+// Saved reports whether a directory has logins.
+func Saved(dir string) bool {
+	_, err := os.Lstat(grants{dir: dir}.path())
+	return err == nil
+}
+
 // lockWait is how long to wait for another process that has locked the file: it may be refreshing a token.
 const lockWait = 30 * time.Second
 

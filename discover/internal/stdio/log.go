@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/lines"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -98,13 +99,13 @@ func (l *Log) Close() {
 
 // copy adds all lines of a server's stderr until it ends, in bounded memory, and calls each with them.
 func (l *Log) copy(r io.Reader, each func(line string)) {
-	f := newFrames(r, 64<<10)
+	in := lines.New(r, 64<<10)
 	for {
-		fr, err := f.next()
+		line, err := in.Next()
 		if err != nil {
 			return
 		}
-		l.Add("stderr", string(fr.line))
-		each(string(fr.line))
+		l.Add("stderr", string(line.Text))
+		each(string(line.Text))
 	}
 }

@@ -21,6 +21,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/internal/engine/lines"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 const (
@@ -81,7 +84,7 @@ type Process struct {
 	writing       chan struct{} // holds one token: permission to write
 	broken        atomic.Bool   // a message was written only in part
 
-	frames   *frames
+	lines    *lines.Reader
 	queue    []jsonrpc.Message // the rest of a batch
 	stray    strayOutput
 	odd      atomic.Pointer[string] // the first line that wasn't a message, if the server has sent no message
@@ -137,9 +140,9 @@ func Start(c Command, log *Log) (*Process, error) {
 	p := &Process{
 		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
 		launcher: c.Launcher, install: c.Install, urgent: c.Urgent,
-		writing: make(chan struct{}, 1), frames: newFrames(stdout, MaxMessage), stray: strayOutput{log: log},
+		writing: make(chan struct{}, 1), lines: lines.New(stdout, MaxMessage), stray: strayOutput{log: log},
 	}
-	p.frames.longest = MaxMessage // a first message is short
+	p.lines.Longest = MaxMessage // a first message is short
 	go p.attend(stderr)
 	return p, nil
 }
@@ -217,9 +220,9 @@ func (p *Process) Read(context.Context) (jsonrpc.Message, error) {
 
 // fill reads one line into the queue. A line that isn't a message is logged and skipped: many servers print a banner.
 func (p *Process) fill() error {
-	fr, err := p.frames.next()
+	line, err := p.lines.Next()
 	if err != nil {
-		if over := endless(0); errors.As(err, &over) {
+		if over := lines.EndlessError(0); errors.As(err, &over) {
 			return p.giveUp(err)
 		}
 		p.hungUp.Store(err == io.EOF && !p.ending.Load())
@@ -228,18 +231,18 @@ func (p *Process) fill() error {
 		}
 		return err
 	}
-	if fr.over {
-		return p.tooLong(fr)
+	if line.Long {
+		return p.tooLong(line)
 	}
-	line := bytes.TrimSpace(fr.line)
-	if len(line) == 0 {
+	text := bytes.TrimSpace(line.Text)
+	if len(text) == 0 {
 		return nil
 	}
-	raws := []json.RawMessage{line}
-	if line[0] == '[' {
+	raws := []json.RawMessage{text}
+	if text[0] == '[' {
 		raws = nil
-		if json.Unmarshal(line, &raws) != nil {
-			raws = []json.RawMessage{line}
+		if json.Unmarshal(text, &raws) != nil {
+			raws = []json.RawMessage{text}
 		}
 	}
 	for _, raw := range raws {
@@ -256,7 +259,7 @@ func (p *Process) fill() error {
 		}
 		p.stray.end()
 		p.odd.Store(nil)
-		p.frames.longest = endlessLine
+		p.lines.Longest = endlessLine
 		p.queue = append(p.queue, msg)
 	}
 	return nil
@@ -270,10 +273,10 @@ func (p *Process) giveUp(err error) error {
 }
 
 // tooLong answers the request whose response is too long to read.
-func (p *Process) tooLong(fr frame) error {
-	p.log.Printf("dropped a message of %d bytes (limit: %d)", fr.size, MaxMessage)
+func (p *Process) tooLong(line lines.Line) error {
+	p.log.Printf("dropped a message of %d bytes (limit: %d)", line.Size, MaxMessage)
 	var v any
-	if json.Unmarshal(fr.answered(), &v) != nil {
+	if json.Unmarshal(answered(line), &v) != nil {
 		return nil
 	}
 	id, err := jsonrpc.MakeID(v)
@@ -282,7 +285,7 @@ func (p *Process) tooLong(fr frame) error {
 	}
 	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
 		Code: jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20,
+		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", line.Size>>20,
 			MaxMessage>>20),
 	}})
 	return nil
@@ -450,7 +453,6 @@ func (p *Process) Fate() string {
 
 // StartError explains why a command could not be started.
 func StartError(name string, err error) error {
-	var path *fs.PathError // its text repeats the name
 	words := strings.Fields(name)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
@@ -463,8 +465,6 @@ func StartError(name string, err error) error {
 		return fmt.Errorf("%s is not executable. Run chmod +x on it", name)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: file not found (or its #! interpreter is missing)", name)
-	case errors.As(err, &path):
-		err = path.Err
 	}
-	return fmt.Errorf("start %s: %w", name, err)
+	return fmt.Errorf("start %s: %w", name, nofollow.Cause(err)) // its text repeats the name
 }

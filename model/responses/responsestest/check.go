@@ -22,6 +22,9 @@ var members = map[string][]string{
 	"reasoning":            strings.Fields("type id status summary content encrypted_content"),
 	"function_call":        strings.Fields("type id status call_id name arguments namespace"),
 	"function_call_output": strings.Fields("type id status call_id output"),
+
+	"custom_tool_call":        strings.Fields("type id status call_id name input namespace"),
+	"custom_tool_call_output": strings.Fields("type id status call_id output"),
 }
 
 // contents are the types of content by role.

@@ -20,19 +20,30 @@ import (
 //go:embed runners.txt
 var runnersText string
 
-// Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets
-// is set; without any, each word of the command may be run.
+// Runner is what runners.txt says of a command. The fields are described there.
 type Runner struct {
-	Data, Own, Interprets                                                   bool // what it may do with its words
-	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input           bool // how it runs another command
-	Subcommands, Dashed, Bundled, Program, Shell                            bool // how its words are written
-	Copies, Renames, Fetches, Strips, Here, Safe                            bool // what it does with files
+	role
+	running
+	spelling
+	handling
 	Values, Mark, Writes                                                    string
 	Long, Bare, Text, Exec, Runs, Before, Renamed, Publishes                []string
 	Reads, Changes, Shows, Unless, Into, Deep, Lists, Takes, Network, Edits []string
 	Same                                                                    [][]string
 	Operands                                                                int
 }
+
+// role is what a command may do with its words: at most one of these. Without any, each word may be run.
+type role struct{ Data, Own, Interprets bool }
+
+// running is how a command runs another one.
+type running struct{ Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool }
+
+// spelling is how the words of a command are written.
+type spelling struct{ Subcommands, Dashed, Bundled, Program, Shell bool }
+
+// handling is what a command does with files.
+type handling struct{ Copies, Renames, Fetches, Strips, Here, Safe bool }
 
 var runners = sync.OnceValue(func() map[string]Runner { return table.Must(parseRunners(runnersText, 100)) })
 
