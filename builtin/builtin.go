@@ -37,7 +37,10 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/builtin/command"
+	"github.com/adze-dev/adze/builtin/todo"
+	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/internal/engine/homedir"
+	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace"
@@ -57,6 +60,8 @@ type Options struct {
 	State string
 	// Saved is a directory in State with results that were too large for the model, which may read them; may be empty.
 	Saved string
+	// History returns the conversation of an agent from its start as text, by its path: see [HistoryPath]. May be nil.
+	History func(by string) (string, error)
 	// AllRead treats every existing file as read, for a session of one call.
 	AllRead bool
 	// Helper is the result of [Main]. It stops and sandboxes commands.
@@ -110,20 +115,28 @@ type Options struct {
 	// ContextNames are the names of context files, which save_memory adds to; nil: AGENTS.md and QWEN.md.
 	ContextNames []string
 	// WebFetch and WebSearch configure web_fetch and web_search.
-	WebFetch  WebFetch
-	WebSearch WebSearch
+	WebFetch  web.FetchOptions
+	WebSearch web.SearchOptions
 	// Result is the schema of the result for structured_output; nil: it is not offered.
 	Result *ResultSchema
 	// NoGitIgnore shows git-ignored files in listings and searches. IgnoreFiles are further names of AI ignore files.
 	NoGitIgnore bool
 	IgnoreFiles []string
+	// Servers are the installed language servers for the project; without any, code is not offered. Unsandboxed lets
+	// them run where there is no sandbox.
+	Servers     []LanguageServer
+	Unsandboxed bool
 }
+
+// LanguageServer is a program that knows a language.
+type LanguageServer = lsp.Server
 
 // Set is the tools of one session and their shared state, such as which files were read and which jobs run.
 type Set struct {
 	files  *files
 	shell  *command.Shell
-	todos  *todos
+	lsp    *servers
+	todos  todo.Lists
 	plans  *planning
 	result *result
 	tools  []tool.Tool // all of them
@@ -145,11 +158,12 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to run commands: %w", err)
 	}
-	fetcher, err := newFetcher(o.WebFetch)
+	fetch, err := web.Fetch(o.WebFetch)
 	if err != nil {
 		return nil, fmt.Errorf("prepare to fetch pages: %w", err)
 	}
-	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o), result: &result{schema: o.Result}}
+	s := &Set{files: f, shell: sh, plans: newPlanning(o), result: &result{schema: o.Result}}
+	s.lsp = newServers(o, f, sh)
 	s.tools = []tool.Tool{
 		listDirectory(f),
 		readFile(f),
@@ -158,14 +172,17 @@ func New(o Options) (*Set, error) {
 		glob(f),
 		writeFile(f),
 		editFile(f),
+		applyPatch(f),
+		editLines(f),
 		notebookEdit(f),
+		code(f, s.lsp),
 		runShellCommand(f, sh),
 		shellOutput(f, sh, taskJobs{o.Tasks}),
 		shellStop(f, sh, taskJobs{o.Tasks}),
-		webFetch(fetcher),
-		webSearch(newSearcher(o.WebSearch, f.offer)),
+		fetch,
+		web.Search(o.WebSearch, func() string { return f.offer.hint("web_fetch", " Read a page with web_fetch.") }),
 		saveMemory(f, o.Remembered),
-		todoWrite(s.todos),
+		s.todos.Write(),
 		enterPlanMode(s.plans),
 		exitPlanMode(s.plans),
 		task(o.Task, o.TaskTypes),
@@ -250,14 +267,25 @@ func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) 
 func (s *Set) Sums() *sums.Recent { return s.files.sums }
 
 // Close stops everything that the tools started.
-func (s *Set) Close() error { return errors.Join(s.shell.Close(), s.files.left.close()) }
+func (s *Set) Close() error {
+	s.lsp.Close()
+	return errors.Join(s.shell.Close(), s.files.left.close())
+}
 
 // Warm makes the first command start sooner. It doesn't wait, and does nothing after Close.
 func (s *Set) Warm() { s.shell.WarmUp() }
 
+// Todos returns the to-do list of an agent, by its path as in [tool.Call].By: "" is the first agent. It must not be
+// modified.
+func (s *Set) Todos(by string) todo.List { return s.todos.Of(by) }
+
+// SetTodos restores the list of an agent, as of an earlier session. With an invalid item it sets nothing and returns an
+// error.
+func (s *Set) SetTodos(by string, list todo.List) error { return s.todos.Set(by, list) }
+
 // News returns messages for the first agent before its next turn: background jobs that have ended and, now and then,
 // open steps of its to-do list. It is called once a turn.
-func (s *Set) News() []string { return append(s.shell.News(), s.todos.news()...) }
+func (s *Set) News() []string { return append(s.shell.News(), s.todos.News()...) }
 
 // Running returns the IDs of the running background commands.
 func (s *Set) Running() []string {

@@ -154,20 +154,27 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	}
 	f.left.writing(filepath.Dir(p.Abs))
 	out, err := atomicfile.WriteFrom(p.Abs, c.now, o)
+	if err != nil {
+		return "", c.failed(err)
+	}
+	return outcomeNotes(out), nil
+}
+
+// failed returns the error of a write for the model.
+func (c *change) failed(err error) error {
+	p := c.was.path
 	var changed *atomicfile.ChangedError
 	switch {
 	case errors.As(err, &changed) && changed.How == "is gone":
-		return "", c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was "+
+		return c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was "+
 			"written. Check before you write it again")
 	case errors.As(err, &changed):
-		return "", c.was.vanished(c.action)
-	case err != nil:
-		if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "write "+p.Abs+": ") {
-			err = inner
-		}
-		return "", action{c.action.verb, fileWriteFailure}.failure(p, err)
+		return c.was.vanished(c.action)
 	}
-	return outcomeNotes(out), nil
+	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "write "+p.Abs+": ") {
+		err = inner
+	}
+	return action{c.action.verb, fileWriteFailure}.failure(p, err)
 }
 
 // outcomeNotes describes what was unusual about a write.

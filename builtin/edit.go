@@ -49,10 +49,10 @@ var toEdit = action{"edit", editPreparation}
 
 func editFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[editArgs]{
-		Name: editName, DisplayName: "Edit",
+		Name: editName, DisplayName: editTitle,
 		Summary:     "Replace text in a file",
-		Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit,
-		Aliases: []string{"replace"},
+		Description: strings.TrimSpace(editText), RuleNames: editNames(editName), Kind: tool.Edit,
+		Aliases: []string{"replace"}, Dialect: tool.ReplaceDialect,
 		Prepare: func(ctx context.Context, a editArgs) (*tool.Invocation, error) {
 			edits, err := a.all()
 			if err != nil {
@@ -70,29 +70,34 @@ func editFile(f *files) tool.Tool {
 			if err != nil {
 				return inv, err
 			}
-			shown := r.fileDiff()
-			inv.Confirm = shown
-			if !r.large() {
-				inv.Rework = func(text string) json.RawMessage {
-					old := ""
-					if shown.Original != nil {
-						old = *shown.Original
-					}
-					return rework(editArgs{Path: shown.Path, Old: &old, New: &text})
+			f.invoke(inv, r, func(shown tool.FileDiff, text string) json.RawMessage {
+				var old string
+				if shown.Original != nil {
+					old = *shown.Original
 				}
-			}
-			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-				go r.newHash() // while the disk is written
-				notes, err := f.commit(ctx, r.change)
-				if err != nil {
-					return tool.Result{}, err
-				}
-				r.record(f.seen)
-				return tool.Result{Content: []tool.Part{tool.Text(r.said(notes))}, Display: shown}, nil
-			}
+				return rework(editArgs{Path: shown.Path, Old: &old, New: &text})
+			})
 			return inv, nil
 		},
 	})
+}
+
+// invoke completes the invocation of an edit of one file. args returns the arguments that replace all of it.
+func (f *files) invoke(inv *tool.Invocation, r *revision, args func(tool.FileDiff, string) json.RawMessage) {
+	shown := r.fileDiff()
+	inv.Confirm, inv.Replaces = shown, r.replaces()
+	if !r.large() {
+		inv.Rework = func(text string) json.RawMessage { return args(shown, text) }
+	}
+	inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+		go r.newHash() // while the disk is written
+		notes, err := f.commit(ctx, r.change)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		r.record(f.seen)
+		return tool.Result{Content: []tool.Part{tool.Text(r.said(notes))}, Display: shown}, nil
+	}
 }
 
 // all returns the requested edits, in either form.
@@ -137,68 +142,78 @@ type revision struct {
 // revise computes the change that edits make to a file.
 func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	o, err := f.original(toEdit, p)
+	creates := edits[0].Old == ""
+	switch {
+	case err == nil && creates && o.exists:
+		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
+			"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
+	case err == nil && !creates:
+		err = f.checkEditable(toEdit, o)
+	}
 	if err != nil {
 		return nil, err
 	}
-	creates := edits[0].Old == ""
-	switch {
-	case creates && o.exists:
-		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
-			"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
-	case creates:
-		if edits, err = f.restoreAll(o, edits); err != nil {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		if err := f.restoreAll(toEdit, o, &edits[i].Old, &edits[i].New); err != nil {
 			return nil, err
 		}
+	}
+	if creates {
 		now, err := text.DecodeAs([]byte(edits[0].New), text.UTF8)
 		if err != nil {
 			return nil, toEdit.failure(p, err)
 		}
 		c, err := o.with(toEdit, now)
 		return &revision{change: c}, err
-	case !o.exists:
-		return nil, f.notFound(toEdit, p)
-	}
-	if err := f.checkRead(toEdit, o, false); err != nil {
-		return nil, err
-	}
-	if o.doc == nil {
-		return nil, o.binary(toEdit)
-	}
-	if edits, err = f.restoreAll(o, edits); err != nil {
-		return nil, err
 	}
 	result, err := edit.Apply(o.doc.Text, edits)
 	if err != nil {
-		return nil, toEdit.missed(p, err)
+		return nil, f.missed(toEdit, p, err)
 	}
+	return o.revised(toEdit, result)
+}
+
+// checkEditable returns why an existing text can't be edited.
+func (f *files) checkEditable(a action, o original) error {
+	if !o.exists {
+		return f.notFound(a, o.path)
+	}
+	if err := f.checkRead(a, o, false); err != nil {
+		return err
+	}
+	if o.doc == nil {
+		return o.binary(a)
+	}
+	return nil
+}
+
+// revised returns the change that found edits make.
+func (o original) revised(a action, result edit.Result) (*revision, error) {
 	spans := make([]text.Edit, len(result.Spans))
 	for i, s := range result.Spans {
 		spans[i] = text.Edit(s)
 	}
 	now, err := o.doc.Replace(spans...)
 	if err != nil {
-		return nil, unwritable(toEdit, p, err)
+		return nil, unwritable(a, o.path, err)
 	}
-	c, err := o.with(toEdit, now)
+	c, err := o.with(a, now)
 	return &revision{c, result}, err
 }
 
-// restoreAll returns edits with secrets in place of their placeholders.
-func (f *files) restoreAll(o original, edits []edit.Edit) ([]edit.Edit, error) {
-	edits = slices.Clone(edits)
-	var err error
-	for i := range edits {
-		for _, text := range []*string{&edits[i].Old, &edits[i].New} {
-			if *text, err = f.restore(toEdit, o, *text); err != nil {
-				return nil, err
-			}
+// restoreAll puts secrets in place of their placeholders.
+func (f *files) restoreAll(a action, o original, texts ...*string) (err error) {
+	for _, text := range texts {
+		if *text, err = f.restore(a, o, *text); err != nil {
+			return err
 		}
 	}
-	return edits, nil
+	return nil
 }
 
-// missed gives a failed edit its documented type.
-func (a action) missed(p workspace.Path, err error) error {
+// missed gives a failed edit its documented type. If the model was told the same before, it gets the whole place.
+func (f *files) missed(a action, p workspace.Path, err error) error {
 	var ambiguous *edit.AmbiguousError
 	var none *edit.NoChangeError
 	var nowhere *edit.NotFoundError
@@ -208,9 +223,45 @@ func (a action) missed(p workspace.Path, err error) error {
 	case errors.As(err, &none):
 		return a.errorf(editNoChange, p, "%w", err)
 	case errors.As(err, &nowhere):
-		return a.errorf(editNotFound, p, "%w", err)
+		key := p.Abs + "\n" + err.Error()
+		if _, again := f.misses.Load(key); again && nowhere.Nearest != nil {
+			err = fmt.Errorf("%w\n%s", err, nowhere.Nearest.Whole())
+		}
+		return missedError{a.errorf(editNotFound, p, "%w", err), func() { f.misses.Store(key, true) }}
 	}
 	return a.failure(p, err)
+}
+
+// missedError is an edit that wasn't found.
+type missedError struct {
+	error
+	told func()
+}
+
+func (e missedError) Unwrap() error { return e.error }
+
+// Told records that the model has seen the error.
+func (e missedError) Told() { e.told() }
+
+// maxReplaced is the number of parts up to which edits of one turn are compared.
+const maxReplaced = 1000
+
+// replaces returns what the edits need, and what they change.
+func (r *revision) replaces() []tool.Replaced {
+	var out []tool.Replaced
+	path := r.was.path.Abs
+	for _, s := range r.result.Spans[:min(len(r.result.Spans), maxReplaced)] {
+		out = append(out, tool.Replaced{Path: path, Start: s.Start, End: s.End, Changed: true})
+	}
+	if len(r.result.Matches) > 1 && r.action == toEdit {
+		return out // later places are in the result of earlier edits
+	}
+	for _, m := range r.result.Matches {
+		for _, p := range m.Places[:min(len(m.Places), maxReplaced)] {
+			out = append(out, tool.Replaced{Path: path, Start: p.Start, End: p.End})
+		}
+	}
+	return out
 }
 
 // said returns the result for the model: the number of replacements, how they were found, and the changed lines.
@@ -230,12 +281,18 @@ func (r *revision) said(notes string) string {
 			continue
 		}
 		which := "old_string"
-		if len(r.result.Matches) > 1 {
+		if r.action == toPatch {
+			which = fmt.Sprintf("part %d", i+1)
+		} else if len(r.result.Matches) > 1 {
 			which = fmt.Sprintf("edits[%d].old_string", i)
 		}
 		fmt.Fprintf(&b, "\n%s was matched after ignoring %v.", which, m.Rung)
 	}
-	return b.String() + notes + "\n" + r.diff.Snippet()
+	snippet := r.diff.Snippet()
+	if text := r.now.Text; r.action == toEditLines && r.was.mask(text) == text {
+		snippet = edit.Compare(r.was.doc.Text, text).Anchored().Snippet()
+	}
+	return b.String() + notes + "\n" + snippet
 }
 
 // record updates what the session has read of the file: everything known before, and the changed lines.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/outline"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -32,6 +33,8 @@ type window struct {
 	first int // counted from 1
 	lines int // 0: as many as fit, at most maxLines
 	chars int // at most; 0 is maxChars
+	// with the anchors of lines, if the whole file is in memory
+	anchors bool
 }
 
 // excerpt is the part of a text file that is shown.
@@ -204,6 +207,28 @@ func linesOf(s string, first, last int) string {
 // header returns the line before a text that is shown in part.
 func (x excerpt) header() string {
 	return fmt.Sprintf("Showing lines %d-%d of %d total lines.", x.first, x.last, x.total)
+}
+
+// The size of a list of declarations.
+const (
+	maxOutlineLines = 60
+	maxOutlineBytes = 2000
+)
+
+// declarations lists the declarations of a whole file, for a model that doesn't see it; "" if there are none or the
+// language is unknown.
+func declarations(path, source string) string {
+	all := outline.Of(path, source)
+	list, n := outline.List(all, maxOutlineLines, maxOutlineBytes)
+	if n == 0 {
+		return ""
+	}
+	some := ""
+	if n < len(all) {
+		some = fmt.Sprintf(" (%d of %d)", n, len(all))
+	}
+	return fmt.Sprintf("Declarations in the whole file%s, with line numbers:\n%s"+
+		"To read one, use its line number minus 1 as the offset.", some, list)
 }
 
 // result returns an excerpt as the result of a read. about is the display for users.

@@ -80,6 +80,9 @@ func exitPlanMode(p *planning) tool.Tool {
 // Plan returns the last plan that the user approved; "" if none.
 func (s *Set) Plan() string { return s.plans.last() }
 
+// SetPlan restores the plan that the user approved in an earlier session.
+func (s *Set) SetPlan(plan string) { s.plans.agreed(plan) }
+
 // check returns an error outside of plan mode.
 func (p *planning) check() error {
 	if p.inPlanMode() && p.setMode != nil {

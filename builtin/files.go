@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -18,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -31,10 +33,12 @@ type files struct {
 	values *secretvalues.List // secret values, which are masked in results
 	state  string             // for the old content of files written in place
 	left   *leftovers
+	misses sync.Map // failed edits that the model was told of
 
 	secrets secrets
 
-	contextNames []string // names of context files
+	history      func(by string) (string, error) // see Options.History
+	contextNames []string                        // names of context files
 	offer        *offer
 }
 
@@ -60,6 +64,7 @@ func newFiles(o Options) (*files, error) {
 		left:   newLeftovers(o),
 
 		secrets:      newSecrets(ws, o),
+		history:      o.History,
 		contextNames: o.ContextNames,
 		offer:        &offer{},
 	}, nil
@@ -176,30 +181,22 @@ func (a action) failure(p workspace.Path, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return a.errorf(tool.FileNotFound, p, "file not found")
 	case errors.Is(err, syscall.ENOTDIR) && a != toWrite:
-		return a.errorf(tool.FileNotFound, p, "%w", cause(err))
+		return a.errorf(tool.FileNotFound, p, "%w", nofollow.Cause(err))
 	case errors.Is(err, fs.ErrPermission):
-		return a.errorf(tool.PermissionDenied, p, "%w; the user that runs this has no right to it", cause(err))
+		return a.errorf(tool.PermissionDenied, p, "%w; the user that runs this has no right to it", nofollow.Cause(err))
 	case errors.Is(err, syscall.EROFS):
-		return a.errorf(tool.PermissionDenied, p, "%w", cause(err))
+		return a.errorf(tool.PermissionDenied, p, "%w", nofollow.Cause(err))
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return a.errorf(noSpaceLeft, p, "%w; the old content is untouched, so make room and try again", cause(err))
+		return a.errorf(noSpaceLeft, p, "%w; the old content is untouched, so make room and try again",
+			nofollow.Cause(err))
 	case errors.Is(err, syscall.EISDIR):
 		return a.errorf(targetIsDirectory, p, "it is a directory")
 	}
-	return a.errorf(a.otherwise, p, "%w", cause(err))
+	return a.errorf(a.otherwise, p, "%w", nofollow.Cause(err))
 }
 
 func (a action) errorf(t tool.ErrorType, p workspace.Path, format string, args ...any) error {
 	return tool.Errorf(t, "%s %s: %w", a.verb, p.Rel, fmt.Errorf(format, args...))
-}
-
-// cause removes the path from an error, for a sentence that already names it.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // notFound returns the error for a missing path. It suggests the nearest existing directory, or a similar name.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -63,7 +64,7 @@ func foreignSet(t *testing.T, dir string, change func(*Options)) (x *tool.Execut
 	o.Mode = func() string { return planMode }
 	o.Skills = []Skill{{Name: "tidy", About: says("How to tidy."), Dir: dir, Load: func() (string, error) { return "Sweep.", nil }}}
 	o.WebFetch.AllowPrivateHosts = []string{strings.TrimPrefix(host.URL, "http://")}
-	o.WebSearch = WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: engine.URL}}}
+	o.WebSearch = web.SearchOptions{Providers: []web.Provider{{Type: "searxng", BaseURL: engine.URL}}}
 	if change != nil {
 		change(&o)
 	}
@@ -134,7 +135,7 @@ func TestSuggestions(t *testing.T) {
 	for name, want := range map[string]string{
 		"raed_file": `Did you mean "read_file"?`, "read_fil": `Did you mean "read_file"?`, "shell_comand": `Did you mean "run_shell_command"?`,
 		"Bsh": "Available tools:", "Basj": `Did you mean "run_shell_command"?`, "Tsk": "Available tools:",
-		"search": "Available tools:", "search_web": "Available tools:", "file": "Available tools:", "python": "Available tools:", "apply_patch": "Available tools:",
+		"search": "Available tools:", "search_web": "Available tools:", "file": "Available tools:", "python": "Available tools:", "view_image": "Available tools:",
 		"exec": "Available tools:", "edit_file": `Did you mean "edit"?`, "grep_files": `Did you mean "grep_search"?`,
 	} {
 		if _, err := x.Registry.Lookup(name); err == nil || !strings.Contains(err.Error(), want) {

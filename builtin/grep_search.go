@@ -55,6 +55,9 @@ func grepSearch(f *files) tool.Tool {
 				return nil, tool.BadParam("type", "unknown type %q (expected %s)", a.Type,
 					strings.Join(search.Types(), ", "))
 			}
+			if own, err := f.isHistory("path", a.Path); own || err != nil {
+				return f.grepHistory(a, pattern), err
+			}
 			where, err := f.searchPlace(a.Path, anyPlace)
 			inv := &tool.Invocation{
 				Description: fmt.Sprintf("grep \"%s\" in %s", command.Label(a.Pattern), where.name),
@@ -90,17 +93,21 @@ func knownType(name string) bool {
 	return false
 }
 
+// request returns the search for the engine.
+func (a grepSearchArgs) request(p *search.Pattern, where search.Scope) search.GrepRequest {
+	return search.GrepRequest{
+		Scope: where, Pattern: p,
+		Before: max(a.Context, a.Before), After: max(a.Context, a.After),
+		Limit: a.Limit, Offset: a.Offset,
+		Mode: map[string]search.Mode{"files_with_matches": search.Paths, "count": search.Counts}[a.OutputMode],
+	}
+}
+
 func (f *files) grep(ctx context.Context, a grepSearchArgs, p *search.Pattern, where searchPlace) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	req := search.GrepRequest{
-		Scope:   where.scope(f, a.NoIgnore, !a.Hidden),
-		Pattern: p,
-		Before:  max(a.Context, a.Before), After: max(a.Context, a.After),
-		Limit: a.Limit, Offset: a.Offset,
-		Mode: map[string]search.Mode{"files_with_matches": search.Paths, "count": search.Counts}[a.OutputMode],
-	}
+	req := a.request(p, where.scope(f, a.NoIgnore, !a.Hidden))
 	if a.Glob != "" {
 		req.Globs = strings.Fields(a.Glob)
 	}

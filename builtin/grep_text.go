@@ -9,6 +9,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/search"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -119,7 +120,7 @@ func (g *grepText) remarks() []string {
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
 		out = append(out, fmt.Sprintf("%s could not be read, for example %s: %v.",
-			humanize.Count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
+			humanize.Count(n, "file or directory"), g.path(p.Path), nofollow.Cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
 		out = append(out, fmt.Sprintf("Also matched %s.", humanize.Count(n, "binary file")))

@@ -42,6 +42,8 @@ func removeLeftover(kind leftover.Kind, path string) (gone bool) {
 	switch {
 	case kind == leftover.Files:
 		return atomicfile.Sweep(path)
+	case kind == leftover.Batch && strings.HasPrefix(filepath.Base(path), batchPrefix):
+		return atomicfile.Recover(path)
 	case kind == leftover.Tree && strings.HasPrefix(filepath.Base(path), cachePrefix):
 		return leftover.RemoveOwn(path)
 	}

@@ -142,3 +142,34 @@ func TestExceptions(t *testing.T) {
 		t.Error("the journal masks what the model saw:", text)
 	}
 }
+
+// A list of declarations has no secret and no part of one: names are masked like the text, or left out.
+func TestOutlineIsMasked(t *testing.T) {
+	dir := t.TempDir()
+	const token = "tok_abcdefghijkl"
+	const before = 400 - len("function ")
+	put(t, dir, map[string]string{"a.js": strings.Repeat("x();\n", 3000) + "function " + token + "() {}\nfunction " + madeUp + "() {}\n" +
+		"function f() {}\n" + strings.Repeat(" ", before-20) + "function " + madeUp + "() {}\nfunction " + strings.Repeat("x", 60) + madeUp + "() {}\n" +
+		"class " + token + " {\n    " + madeUp + "() {}\n}\nconst key = `-----BEGIN " + "PRIVATE KEY-----\nfunction MC4CAQAwBQYDK2VwBCIEIPq7sT9wXr4Zk1Vb8Nn3Ls6Ky0Hj5Gd2Pm7Rt4Wq9Xc() {}\n"})
+	o := wired(dir)
+	o.Environ = append(os.Environ(), "MY_TOKEN="+token)
+	set, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	x := executor(set)
+	x.Mask, x.Check = set.Mask, set.Check
+	out := call(t, x, "read_file", map[string]any{"absolute_path": filepath.Join(dir, "a.js")})
+	all, _ := json.Marshal(out)
+	_, list, _ := strings.Cut(out.Result.Text(), "Declarations in the whole file")
+	for _, secret := range []string{token, madeUp, madeUp[4:12], "MC4CA"} {
+		if strings.Contains(string(all), secret) {
+			t.Errorf("%s is in %s", secret, list)
+		}
+	}
+	if !strings.Contains(list, "\n3001: function [secret:value:") || !strings.Contains(list, "\n3002: function [secret:github-token:") ||
+		!strings.Contains(list, "\n3003: function f\n") || strings.Contains(list, "3004:") || strings.Contains(list, "3005:") {
+		t.Error(list)
+	}
+}

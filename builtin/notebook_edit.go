@@ -119,14 +119,8 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	if err != nil {
 		return nil, err
 	}
-	if !o.exists {
-		return nil, f.notFound(a, p)
-	}
-	if err := f.checkRead(a, o, false); err != nil {
+	if err := f.checkEditable(a, o); err != nil {
 		return nil, err
-	}
-	if o.doc == nil {
-		return nil, o.binary(a)
 	}
 	nb, err := parseNotebook(o.bytes())
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/tool"
 )
@@ -38,6 +39,8 @@ func (o Options) serves(d tool.Declaration) bool {
 		return o.FindTools != nil
 	case "skill":
 		return len(o.Skills) > 0
+	case codeName:
+		return len(o.Servers) > 0
 	case StructuredOutput:
 		return o.Result != nil
 	}
@@ -96,3 +99,6 @@ func (o *offer) asides(text string) string {
 		return m[2]
 	})
 }
+
+// oneLine returns a text as one visible line of at most n characters.
+func oneLine(s string, n int) string { return tool.Visible(humanize.Line(s, n)) }

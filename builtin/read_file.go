@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/document"
+	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/text"
@@ -37,6 +38,9 @@ func readFile(f *files) tool.Tool {
 			if _, err := document.ParsePages(strings.TrimSpace(a.Pages)); err != nil {
 				return nil, tool.BadParam("pages", "%v", err)
 			}
+			if own, err := f.isHistory("absolute_path", a.Path); own || err != nil {
+				return f.readHistory(a), err
+			}
 			p, err := f.at(toRead, "absolute_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: a.describe(p), Access: reads(p.Abs)}
 			if err != nil {
@@ -45,7 +49,9 @@ func readFile(f *files) tool.Tool {
 			if err := f.checkFile(toRead, p); err != nil {
 				return inv, err
 			}
-			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return f.read(ctx, p, a) }
+			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+				return f.read(ctx, p, a, l.Call.Dialect)
+			}
 			return inv, nil
 		},
 	})
@@ -75,7 +81,7 @@ func (f *files) checkFile(a action, p workspace.Path) error {
 	return a.failure(p, err)
 }
 
-func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (tool.Result, error) {
+func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs, dialect tool.Dialect) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
@@ -101,12 +107,14 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 		return tool.Result{}, toRead.errorf(tool.InvalidParams, p,
 			"offset and limit are for text, and this is a PDF; use pages")
 	case t.Kind == document.Text, t.Kind == document.SVG, t.Kind == document.Notebook && ranged:
-		return f.readText(ctx, p, file, info.Size(), window{first: max(a.Offset, a.Offset+1), lines: a.Limit})
+		return f.readText(ctx, p, file, info.Size(), window{
+			first: max(a.Offset, a.Offset+1), lines: a.Limit, anchors: dialect == tool.AnchorDialect,
+		})
 	}
 	return f.readDocument(ctx, p, file, info.Size(), t, strings.TrimSpace(a.Pages))
 }
 
-// readText shows a file as text, and records what was shown.
+// readText shows a file as text, and records what was shown. If a file is over the limit, its declarations follow.
 func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result,
 	error) {
 	x, err := readExcerpt(ctx, file, size, w)
@@ -118,5 +126,14 @@ func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, s
 		return tool.Result{}, unshown(toRead, p, err)
 	}
 	x.record(f.seen, p.Abs)
-	return x.result(""), nil
+	if shown := f.values.Mask().String(x.text); w.anchors && text.Lines(shown) == text.Lines(x.text) {
+		x.text = edit.Anchored(x.all, shown, x.first)
+	}
+	res := x.result("")
+	if w.first == 1 && x.last < x.total && (w.lines == 0 || x.last < w.lines) { // not the limit of the call
+		if list := declarations(p.Abs, x.all); list != "" {
+			res.Content = []tool.Part{tool.Text(res.Text() + "\n" + list)}
+		}
+	}
+	return res, nil
 }

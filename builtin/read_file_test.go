@@ -130,3 +130,52 @@ func TestReadFileOddFiles(t *testing.T) {
 		t.Errorf("that took %s", d)
 	}
 }
+
+// A file over the limit is followed by its declarations, wherever they are. Nothing else is.
+func TestReadFileOutline(t *testing.T) {
+	dir := t.TempDir()
+	body := strings.Repeat("    pass\n", 1000)
+	python := "class Store:\n  def load(self):\n" + body + "\n  def save(self):\n" + body + "\ndef last():\n    pass\n"
+	put(t, dir, map[string]string{
+		"a.py": python, "a.txt": python, "small.py": "class Store:\n", "empty.py": strings.Repeat("x = 1\n", 3000),
+		"line.py": "class Store:\n    text = '" + strings.Repeat("x", 60_000) + "'\n",
+		"big.py":  strings.Repeat("class Store:\n  pass\n", 120_000),
+		"many.py": strings.Repeat("def function_with_a_name():\n    pass\n", 2000),
+	})
+	x := executor(open(t, dir))
+	const outline = "    pass\n\nDeclarations in the whole file, with line numbers:\n1: class Store\n2:   def load\n1004:   def save\n2006: def last\n" +
+		"To read one, use its line number minus 1 as the offset."
+	for _, c := range []struct {
+		name string
+		args args
+		want bool
+	}{
+		{"a.py", args{}, true},
+		{"a.py", args{"limit": 2006}, false},
+		{"a.py", args{"limit": 2000}, false},
+		{"a.py", args{"limit": 50_000}, false},
+		{"a.py", args{"offset": 5}, false},
+		{"a.py", args{"limit": 5}, false},
+		{"a.txt", args{}, false},
+		{"small.py", args{}, false},
+		{"empty.py", args{}, false},
+		{"line.py", args{}, false},
+		{"big.py", args{}, false},
+	} {
+		c.args["absolute_path"] = filepath.Join(dir, c.name)
+		text := call(t, x, "read_file", c.args).Result.Text()
+		if strings.HasSuffix(text, outline) != c.want || strings.Contains(text, "Declarations in") != c.want {
+			t.Errorf("%s %v: … %s", c.name, c.args, text[max(0, len(text)-300):])
+		}
+	}
+	text := call(t, x, "read_file", args{"absolute_path": filepath.Join(dir, "many.py")}).Result.Text()
+	text, list, _ := strings.Cut(text, "\nDeclarations in the whole file (60 of 2000), with line numbers:\n")
+	if utf8.RuneCountInString(text) > maxChars+200 || len(list) > 2100 || strings.Count(list, "\n") != 60 || !strings.Contains(list, "\n3933: def") {
+		t.Errorf("%d characters, list %s", len(text), list)
+	}
+	// The lines count as the limit shows them, and the offset of the list is right.
+	text = call(t, x, "read_file", args{"absolute_path": filepath.Join(dir, "a.py"), "offset": 2006 - 1, "limit": 1}).Result.Text()
+	if !strings.HasSuffix(text, "\n\ndef last():\n") {
+		t.Error(text)
+	}
+}

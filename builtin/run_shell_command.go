@@ -27,7 +27,7 @@ type runShellCommandArgs struct {
 }
 
 func runShellCommand(f *files, s *command.Shell) tool.Tool {
-	return shellNamed(s.OtherShell(), tool.Define(tool.Def[runShellCommandArgs]{
+	return patching{shellNamed(s.OtherShell(), tool.Define(tool.Def[runShellCommandArgs]{
 		Name: "run_shell_command", DisplayName: "Shell",
 		Summary:     "Run a bash command, in the foreground or background",
 		Description: strings.TrimSpace(runShellCommandText),
@@ -35,7 +35,7 @@ func runShellCommand(f *files, s *command.Shell) tool.Tool {
 		Prepare: func(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			return prepareCommand(ctx, f, s, a)
 		},
-	}))
+	})), f}
 }
 
 // shellNamed returns the tool with texts that name the shell, if it isn't bash.

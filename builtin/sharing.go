@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -47,7 +48,7 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 		isText := t.Kind == document.Text || t.Kind == document.SVG
 		switch {
 		case err != nil:
-			g.skip(c.path.Rel, "%v", cause(err))
+			g.skip(c.path.Rel, "%v", nofollow.Cause(err))
 		case isText && len(texts) == sharedChars/leastShare:
 			g.more++
 		case isText && (size > maxInMemory || bytes+size > sharedBytes):
@@ -98,7 +99,7 @@ func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path
 	bool) {
 	file, err := f.open(p)
 	if err != nil {
-		g.skip(p.Rel, "%v", cause(err))
+		g.skip(p.Rel, "%v", nofollow.Cause(err))
 		return block{}, false
 	}
 	defer file.Close()
@@ -119,7 +120,7 @@ func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path
 func (f *files) readShare(ctx context.Context, g *gathered, b *block, share int) {
 	file, err := f.open(b.path)
 	if err != nil {
-		g.skip(b.path.Rel, "%v", cause(err))
+		g.skip(b.path.Rel, "%v", nofollow.Cause(err))
 		return
 	}
 	defer file.Close()
@@ -128,7 +129,7 @@ func (f *files) readShare(ctx context.Context, g *gathered, b *block, share int)
 	case errors.Is(err, text.ErrBinary):
 		g.skip(b.path.Rel, "binary data")
 	case err != nil:
-		g.skip(b.path.Rel, "%v", cause(err))
+		g.skip(b.path.Rel, "%v", nofollow.Cause(err))
 	default:
 		x.record(f.seen, b.path.Abs)
 		if !x.whole {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,10 @@ func TestNetworkQuestion(t *testing.T) {
 			}
 			if h := o.Result.Hosts; len(h) != 1 || h[0].Name != host || (h[0].Received > 0) != (tt.name == "yes") {
 				t.Errorf("hosts %+v", h)
+			}
+			// A denial used to be told to the model only.
+			if got := slices.Contains(o.Result.Missed, "no network: "+host); got != (tt.name != "yes") {
+				t.Errorf("missed %q", o.Result.Missed)
 			}
 			if _, err := os.Stat(w.dir); err != nil {
 				t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/tool"
@@ -232,6 +233,7 @@ func (w *observing) run(t *testing.T, command string) tool.Outcome {
 
 // The model gets no output of a command that tried to write, whatever that makes of the error, and nothing changes.
 func TestReadOnlyPlaceRefused(t *testing.T) {
+	serial.Test(t)
 	w := newObserving(t, nil)
 	before, all := w.sum(t)
 	for _, line := range observedLines(t, "refused.txt") {
@@ -288,6 +290,7 @@ func changedLines(before, after []byte) string {
 
 // Commands that only read, or write to their temp directory, run to their end.
 func TestReadOnlyPlaceHarmless(t *testing.T) {
+	serial.Test(t)
 	w := newObserving(t, nil)
 	before, all := w.sum(t)
 	for _, line := range observedLines(t, "harmless.txt") {
@@ -307,6 +310,7 @@ func TestReadOnlyPlaceHarmless(t *testing.T) {
 
 // An ordinary user has the same place.
 func TestReadOnlyPlaceAsNobody(t *testing.T) {
+	serial.Test(t)
 	if os.Getuid() != 0 {
 		t.Skip("this is an ordinary user")
 	}
@@ -344,6 +348,7 @@ func TestReadOnlyPlaceAsNobody(t *testing.T) {
 
 // Secrets, files outside and Adze's own can't be read, by any name.
 func TestReadOnlyPlaceSecrets(t *testing.T) {
+	serial.Test(t)
 	w := newObserving(t, nil)
 	outside := filepath.Join(filepath.Dir(w.dir), "outside")
 	put(t, outside, map[string]string{"file": testSecret})
@@ -366,6 +371,7 @@ func TestReadOnlyPlaceSecrets(t *testing.T) {
 
 // A search that comes across hidden files needs no approval, and says so.
 func TestReadOnlyPlaceSearch(t *testing.T) {
+	serial.Test(t)
 	w := newObserving(t, nil)
 	text := w.run(t, "grep -rn one .").Result.Text()
 	const note = "Files that may be secret are hidden, and could not be opened: "
@@ -379,6 +385,7 @@ func TestReadOnlyPlaceSearch(t *testing.T) {
 
 // A command that tried to write requires approval, shown without its output, and runs for real if approved.
 func TestReadOnlyPlaceAsks(t *testing.T) {
+	serial.Test(t)
 	w := newObserving(t, &tool.Decision{Verdict: tool.Allow})
 	o := w.run(t, "echo printed; echo x > new.txt; cat new.txt")
 	if o.Error != nil || !strings.Contains(o.Result.Text(), "printed\nx") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )
@@ -32,10 +33,10 @@ func TestTodosOfEachAgent(t *testing.T) {
 	call(t, x, "todo_write", mine)
 	call(t, x.Child(nil, "explore-1", nil), "todo_write", theirs)
 	call(t, x, "todo_write", args{"todos": []args{{"id": "1", "content": "Mine", "status": "wrong"}}})
-	if d := cmp.Diff(TodoList{{"1", "Mine", "pending"}}, s.Todos("")); d != "" {
+	if d := cmp.Diff(todo.List{{ID: "1", Content: "Mine", Status: "pending"}}, s.Todos("")); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(TodoList{{"1", "Theirs", "in_progress"}}, s.Todos("explore-1")); d != "" {
+	if d := cmp.Diff(todo.List{{ID: "1", Content: "Theirs", Status: "in_progress"}}, s.Todos("explore-1")); d != "" {
 		t.Error(d)
 	}
 	call(t, x, "todo_write", args{"todos": []args{}})
@@ -72,7 +73,7 @@ func TestTodosInBounds(t *testing.T) {
 		t.Errorf("%+v", o.Error)
 	}
 	o = call(t, x, "todo_write", many(500, " "))
-	if o.Error == nil || strings.Count(o.Error.Message, "\n") != maxFaults+1 || !strings.Contains(o.Error.Message, "490 more faults of this sort") {
+	if o.Error == nil || strings.Count(o.Error.Message, "\n") != 10+1 || !strings.Contains(o.Error.Message, "490 more faults of this sort") {
 		t.Errorf("%+v", o.Error)
 	}
 	if s.Todos("") != nil {
@@ -88,38 +89,41 @@ func TestTodosInBounds(t *testing.T) {
 func TestTodoReminder(t *testing.T) {
 	s := open(t, t.TempDir())
 	x := executor(s)
+	const patience = 10 // turns
 	turns := func(n int) (told []string) {
 		for range n {
 			told = append(told, s.News()...)
 		}
 		return told
 	}
-	if told := turns(3 * staleTurns); told != nil {
+	if told := turns(3 * patience); told != nil {
 		t.Errorf("without a list: %q", told)
 	}
-	s.todos.set("explore-1", TodoList{{"1", "Theirs", "pending"}})
-	if told := turns(3 * staleTurns); told != nil {
+	if err := s.SetTodos("explore-1", todo.List{{ID: "1", Content: "Theirs", Status: "pending"}}); err != nil {
+		t.Fatal(err)
+	}
+	if told := turns(3 * patience); told != nil {
 		t.Errorf("of another's list: %q", told)
 	}
 	list := args{"todos": []args{{"id": "1", "content": "Look", "status": "completed"}, {"id": "2", "content": "Change", "status": "in_progress"}}}
 	call(t, x, "todo_write", list)
-	if told := turns(staleTurns); told != nil {
+	if told := turns(patience); told != nil {
 		t.Errorf("too early: %q", told)
 	}
 	call(t, x, "todo_write", list)
-	told := turns(2*staleTurns + 2)
+	told := turns(2*patience + 2)
 	if len(told) != 2 || !strings.HasPrefix(told[0], "Reminder: ") || !strings.Contains(told[0], "1 of 2 steps done. Open:\n- Change (in progress)\n") || len(told[0]) > 800 {
 		t.Errorf("told %q", told)
 	}
 	call(t, x, "todo_write", args{"todos": []args{{"id": "1", "content": "Look", "status": "completed"}}})
-	if told := turns(3 * staleTurns); told != nil {
+	if told := turns(3 * patience); told != nil {
 		t.Errorf("of what is done: %q", told)
 	}
 }
 
 // The display can't contain other Markdown than a list.
 func TestTodoListAsMarkdown(t *testing.T) {
-	got := TodoList{{"1", "a\n- [x] b", "completed"}, {"2", "c\u202e", "in_progress"}, {"3", "d", "pending"}}.Markdown()
+	got := todo.List{{ID: "1", Content: "a\n- [x] b", Status: "completed"}, {ID: "2", Content: "c\u202e", Status: "in_progress"}, {ID: "3", Content: "d", Status: "pending"}}.Markdown()
 	if d := cmp.Diff("- [x] a - [x] b\n- [-] c\\u202E\n- [ ] d", got); d != "" {
 		t.Error(d)
 	}
@@ -127,23 +131,23 @@ func TestTodoListAsMarkdown(t *testing.T) {
 
 // A list can be stored as JSON and restored in another session. Invalid items are not restored.
 func TestTodosAreRestored(t *testing.T) {
-	list := TodoList{{ID: "1", Content: "look", Status: TodoCompleted}, {ID: "2", Content: "fix", Status: TodoPending}}
+	list := todo.List{{ID: "1", Content: "look", Status: todo.Completed}, {ID: "2", Content: "fix", Status: todo.Pending}}
 	raw, err := json.Marshal(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again TodoList
+	var again todo.List
 	if err := json.Unmarshal(raw, &again); err != nil {
 		t.Fatal(err)
 	}
-	s := &Set{todos: &todos{}}
+	s := &Set{}
 	if err := s.SetTodos("", again); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(list, s.Todos("")); diff != "" {
 		t.Error(diff)
 	}
-	if err := s.SetTodos("", TodoList{{ID: "1", Content: "a"}, {ID: "1", Content: "b"}}); err == nil || len(s.Todos("")) != 2 {
+	if err := s.SetTodos("", todo.List{{ID: "1", Content: "a"}, {ID: "1", Content: "b"}}); err == nil || len(s.Todos("")) != 2 {
 		t.Errorf("a list with one id twice: %v, %v", err, s.Todos(""))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )
@@ -31,7 +32,7 @@ func engines(t *testing.T) *httptest.Server {
 	return s
 }
 
-func searchTools(t *testing.T, o WebSearch) *tool.Executor {
+func searchTools(t *testing.T, o web.SearchOptions) *tool.Executor {
 	t.Helper()
 	set, err := New(Options{Dir: t.TempDir(), WebSearch: o})
 	if err != nil {
@@ -41,13 +42,15 @@ func searchTools(t *testing.T, o WebSearch) *tool.Executor {
 	return executor(set)
 }
 
+func noHint() string { return "" }
+
 func TestWebSearch(t *testing.T) {
 	s := engines(t)
-	x := searchTools(t, WebSearch{Providers: []SearchProvider{{Type: "tavily"}, {Type: "brave", APIKey: "k", BaseURL: s.URL}, {Type: "searxng", BaseURL: s.URL}, {Type: "glm"}}, Default: "SearXNG"})
+	x := searchTools(t, web.SearchOptions{Providers: []web.Provider{{Type: "tavily"}, {Type: "brave", APIKey: "k", BaseURL: s.URL}, {Type: "searxng", BaseURL: s.URL}, {Type: "glm"}}, Default: "SearXNG"})
 	out := call(t, x, "web_search", args{"query": "  go   generics ", "limit": 2})
-	want := "2 results of searxng for \"go generics\". Read a page with web_fetch.\n\n" + untrusted("the search engine and the pages",
-		"1. About go generics\n   https://example.org/1\n   Date: 2026-01-02\n   The first words.\n2. example.org\n   https://example.org/2\n")
-	if diff := cmp.Diff(want, out.Result.Text()); out.Status != tool.StatusSuccess || diff != "" {
+	want := "2 results of searxng for \"go generics\". Read a page with web_fetch.\n\n" + marked("the search engine and the pages",
+		"1. About go generics\n   https://example.org/1\n   Date: 2026-01-02\n   The first words.\n2. example.org\n   https://example.org/2")
+	if diff := cmp.Diff(want, sameMarks(out.Result.Text())); out.Status != tool.StatusSuccess || diff != "" {
 		t.Errorf("%s\n%s", out.Status, diff)
 	}
 	for _, c := range []struct {
@@ -55,10 +58,10 @@ func TestWebSearch(t *testing.T) {
 		kind tool.ErrorType
 		said string
 	}{
-		{args{"query": "nothing at all"}, searchNothing, "nothing was found; use fewer or other words"},
-		{args{"query": "x y", "provider": "brave"}, searchLimited, `Request rate limit exceeded for plan.; try again with provider "searxng"`},
-		{args{"query": "x y", "provider": "tavily"}, searchFailedType, `tavily requires an API key: set TAVILY_API_KEY, or apiKey of its entry in webSearch.provider; try again with provider "brave"`},
-		{args{"query": "x y", "provider": "glm"}, searchFailedType, `unknown search provider "glm" (available: brave,`},
+		{args{"query": "nothing at all"}, "web_search_no_results", "nothing was found; use fewer or other words"},
+		{args{"query": "x y", "provider": "brave"}, "web_search_rate_limited", `Request rate limit exceeded for plan.; try again with provider "searxng"`},
+		{args{"query": "x y", "provider": "tavily"}, "web_search_backend_failed", `tavily requires an API key: set TAVILY_API_KEY, or apiKey of its entry in webSearch.provider; try again with provider "brave"`},
+		{args{"query": "x y", "provider": "glm"}, "web_search_backend_failed", `unknown search provider "glm" (available: brave,`},
 		{args{"query": "x y", "provider": "google"}, tool.InvalidParams, `"google" is not set up; there are tavily, brave, searxng, duckduckgo`},
 		{args{"query": strings.Repeat("x", 401)}, tool.InvalidParams, "at most 400 characters, got 401"},
 	} {
@@ -73,20 +76,20 @@ func TestWebSearch(t *testing.T) {
 // set up wrongly used to be skipped, and the query went to DuckDuckGo, which the user had not chosen.
 func TestWebSearchChoice(t *testing.T) {
 	for name, c := range map[string]struct {
-		options WebSearch
+		options web.SearchOptions
 		host    string
 		said    string
 	}{
-		"nothing set":         {WebSearch{}, "html.duckduckgo.com", ""},
-		"the first":           {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}}, "api.search.brave.com", ""},
-		"the default":         {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}, Default: "tavily"}, "api.tavily.com", ""},
-		"moved":               {WebSearch{Providers: []SearchProvider{{Type: "duckduckgo", BaseURL: "http://localhost:8888"}}}, "localhost:8888", ""},
-		"one that is none":    {WebSearch{Providers: []SearchProvider{{Type: "bing", APIKey: "k"}}}, "", `unknown search provider "bing" (available: brave, dashscope, duckduckgo, google, searxng, tavily); correct webSearch.provider or the environment, or try again with provider "duckduckgo"`},
-		"no URL":              {WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: "my server"}}}, "", "search with searxng: the URL my server:"},
-		"a later one is none": {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "bing"}}}, "api.search.brave.com", ""},
-		"a wrong default":     {WebSearch{Default: "bing"}, "", `webSearch.default names "bing"`},
+		"nothing set":         {web.SearchOptions{}, "html.duckduckgo.com", ""},
+		"the first":           {web.SearchOptions{Providers: []web.Provider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}}, "api.search.brave.com", ""},
+		"the default":         {web.SearchOptions{Providers: []web.Provider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}, Default: "tavily"}, "api.tavily.com", ""},
+		"moved":               {web.SearchOptions{Providers: []web.Provider{{Type: "duckduckgo", BaseURL: "http://localhost:8888"}}}, "localhost:8888", ""},
+		"one that is none":    {web.SearchOptions{Providers: []web.Provider{{Type: "bing", APIKey: "k"}}}, "", `unknown search provider "bing" (available: brave, dashscope, duckduckgo, google, searxng, tavily); correct webSearch.provider or the environment, or try again with provider "duckduckgo"`},
+		"no URL":              {web.SearchOptions{Providers: []web.Provider{{Type: "searxng", BaseURL: "my server"}}}, "", "search with searxng: the URL my server:"},
+		"a later one is none": {web.SearchOptions{Providers: []web.Provider{{Type: "brave", APIKey: "k"}, {Type: "bing"}}}, "api.search.brave.com", ""},
+		"a wrong default":     {web.SearchOptions{Default: "bing"}, "", `webSearch.default names "bing"`},
 	} {
-		inv, err := webSearch(newSearcher(c.options, &offer{})).Prepare(t.Context(), []byte(`{"query":"go generics"}`))
+		inv, err := web.Search(c.options, noHint).Prepare(t.Context(), []byte(`{"query":"go generics"}`))
 		switch {
 		case c.said != "":
 			if err == nil || !strings.Contains(err.Error(), c.said) {
@@ -101,7 +104,7 @@ func TestWebSearchChoice(t *testing.T) {
 func TestWebSearchCheck(t *testing.T) {
 	s := engines(t)
 	build := func(string) tool.Tool {
-		return webSearch(newSearcher(WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: s.URL}, {Type: "brave", APIKey: "k", BaseURL: s.URL}}}, &offer{}))
+		return web.Search(web.SearchOptions{Providers: []web.Provider{{Type: "searxng", BaseURL: s.URL}, {Type: "brave", APIKey: "k", BaseURL: s.URL}}}, noHint)
 	}
 	tooltest.Check(t, build, tooltest.Try{Args: `{"query":"go generics"}`}, tooltest.Try{Args: `{"query":"go generics","provider":"brave"}`, Fails: true}, tooltest.Try{Args: `{"query":"x"}`, Fails: true})
 }

@@ -1,26 +1,18 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
-)
-
-const (
-	maxDiffFile = 256 << 10 // larger files are shown without a diff
-	maxDiff     = 1 << 20   // for all diffs together
 )
 
 // effects returns the content of the permission prompt.
@@ -35,7 +27,7 @@ func (r *triedCall) effects() tool.Effects {
 		Blocked: o.Suspect != "" || o.Limit != "" || o.Ended != proc.Exited || len(o.Hidden) > 0,
 	}
 	folded := map[string]int{}
-	room := maxDiff
+	diffs := r.trial.Diffs()
 	for _, c := range r.found.Changes {
 		if c.TimeOnly { // rewritten with the same content
 			continue
@@ -55,11 +47,11 @@ func (r *triedCall) effects() tool.Effects {
 				f.Kind = kindOf(c)
 			}
 			if ignored {
-				f.Inside = append(f.Inside, r.inside(c, &room)...)
+				f.Inside = append(f.Inside, r.inside(c, diffs)...)
 			}
 			continue
 		}
-		out.Changes = append(out.Changes, r.effect(c, &room))
+		out.Changes = append(out.Changes, r.effect(c, diffs))
 	}
 	for dir, i := range folded {
 		if filepath.Base(dir) == ".git" {
@@ -116,55 +108,25 @@ func kindOf(c trial.Change) tool.EffectKind {
 }
 
 // effect returns one change, with its diff if there is room.
-func (r *triedCall) effect(c trial.Change, room *int) tool.Effect {
-	e := tool.Effect{Path: r.short(c.Path), Abs: c.Path, Kind: kindOf(c), Files: 1}
+func (r *triedCall) effect(c trial.Change, diffs *trial.Diffs) tool.Effect {
+	e := tool.Effect{Path: r.short(c.Path), Abs: c.Path, Kind: kindOf(c), Files: 1, Attributes: c.Attributes}
 	if c.IsDir() {
 		e.Path += "/"
-		e.Files, e.Inside = c.Files, r.inside(c, room)
+		e.Files, e.Inside = c.Files, r.inside(c, diffs)
 		return e
 	}
-	if c.Kind == trial.ModeOnly {
-		e.Diff = "# " + e.Path + ": " + c.Note + "\n"
-		return e
-	}
-	before, ok := r.text(c.Old, c.Path, r.trial.Before)
-	after, ok2 := r.text(c.New, c.Path, r.trial.After)
-	if !ok || !ok2 || before == after {
-		return e
-	}
-	compared := edit.Compare(before, after)
-	stat := compared.Stat()
-	e.Counted, e.Added, e.Removed = true, stat.AddedLines, stat.RemovedLines
-	diff := compared.Unified(e.Path, e.Path)
-	if len(diff) <= *room {
-		e.Diff = diff
-		*room -= len(diff)
-	}
+	diff, lines, counted := diffs.Of(c, e.Path)
+	e.Diff, e.Counted, e.Added, e.Removed = diff, counted, lines.AddedLines, lines.RemovedLines
 	return e
 }
 
 // inside returns the files of a new directory, with their diffs as far as there is room.
-func (r *triedCall) inside(c trial.Change, room *int) []tool.Effect {
+func (r *triedCall) inside(c trial.Change, diffs *trial.Diffs) []tool.Effect {
 	var out []tool.Effect
 	for _, f := range c.Inside {
-		out = append(out, r.effect(f, room))
+		out = append(out, r.effect(f, diffs))
 	}
 	return out
-}
-
-// text returns the content of a file that is text; ok is false for others.
-func (r *triedCall) text(f trial.File, path string, read func(string) ([]byte, error)) (text string, ok bool) {
-	if !f.Exists() {
-		return "", true
-	}
-	if !f.Mode.IsRegular() || f.Size > maxDiffFile {
-		return "", false
-	}
-	b, err := read(path)
-	if err != nil || bytes.IndexByte(b, 0) >= 0 || !utf8.Valid(b) {
-		return "", false
-	}
-	return string(b), true
 }
 
 // maxWarnings is the maximum number of warnings about single paths.

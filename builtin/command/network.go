@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (n *network) ask(ctx context.Context, host string, t broker.Target) error {
 		return fmt.Errorf("%s: the call has ended, so nobody can be asked. %s", shown, allowing(shown))
 	}
 	d, err := n.live.Ask(ctx, tool.Invocation{
-		Description: programOf(n.command) + " wants " + shown,
+		Description: programOf(n.command, host) + " wants " + shown,
 		Access:      []tool.Access{{Verb: tool.Reaches, Target: net.JoinHostPort(host, t.Port)}},
 		Confirm:     tool.Literal(Label(n.command) + "\nIt may send anything to that host, which can't be taken back."),
 	})
@@ -223,24 +224,31 @@ func (n *network) lines() []string {
 	return lines
 }
 
-// programOf returns the name of the program that a command is mainly about.
-func programOf(command string) string {
-	name := "the command"
+// programOf returns the name of the program that wants a host: the one that has it in its arguments, or the only one.
+func programOf(command, host string) string {
+	const several = "the command"
 	f, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil {
-		return name
+		return several
 	}
-	found := false
+	name, names := "", false // names: it has the host in its arguments
 	syntax.Walk(f, func(node syntax.Node) bool {
 		call, ok := node.(*syntax.CallExpr)
-		if !ok || found || len(call.Args) == 0 {
-			return !found
+		if !ok || names || len(call.Args) == 0 {
+			return !names
 		}
-		around := []string{".", "cd", "exec", "export", "set", "echo"}
-		if word := path.Base(call.Args[0].Lit()); !slices.Contains(around, word) {
-			name, found = tool.Visible(word), true
+		around := []string{".", "cd", "exec", "export", "set", "echo", "true"}
+		word := path.Base(call.Args[0].Lit())
+		if slices.Contains(around, word) {
+			return true
+		}
+		names = strings.Contains(command[call.Pos().Offset():call.End().Offset()], host)
+		if names || name == "" {
+			name = tool.Visible(word)
+		} else if name != word {
+			name = several
 		}
 		return true
 	})
-	return name
+	return cmp.Or(name, several)
 }

@@ -96,8 +96,8 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		Content: []tool.Part{tool.Text(strings.TrimRight(b.String(), "\n"))},
 		Display: tool.Literal(strings.TrimRight(shown, "\n")),
 		Compare: ending(o) + "\n" + o.Output.String(), // without the duration and the path of the output's file
-		Output:  o.Output.String(),
-		Hosts:   c.network.hosts(),
+		Output:  o.Output.String(), Exit: o.Exit,
+		Hosts: c.network.hosts(),
 	}, err
 }
 

@@ -557,8 +557,14 @@ func (r *triedCall) with(line string) tool.Result {
 func (r *triedCall) missed() []string {
 	const limit = 5
 	var out []string
-	if len(r.outcome.Network) > 0 {
-		out = append(out, "no network: "+humanize.List(r.outcome.Network, limit))
+	lost := slices.Clone(r.outcome.Network)
+	for _, u := range r.network.uses() {
+		if u.Failure != "" {
+			lost = append(lost, u.Host)
+		}
+	}
+	if len(lost) > 0 {
+		out = append(out, "no network: "+humanize.List(lost, limit))
 	}
 	return append(out, r.stopped(r.outcome)...)
 }

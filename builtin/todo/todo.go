@@ -1,4 +1,5 @@
-package builtin
+// Package todo has todo_write, and the to-do lists that agents write with it.
+package todo
 
 import (
 	"context"
@@ -15,14 +16,14 @@ import (
 )
 
 //go:embed todo_write.md
-var todoWriteText string
+var description string
 
-type todoWriteArgs struct {
-	Todos []Todo `json:"todos" description:"Complete list in order, including completed items; an empty list clears it."`
+type args struct {
+	Todos []Item `json:"todos" description:"Complete list in order, including completed items; an empty list clears it."`
 }
 
-// Todo is one step of a task.
-type Todo struct {
+// Item is one step of a task.
+type Item struct {
 	ID      string `json:"id" description:"Unique ID of the item." lenient:"true"`
 	Content string `json:"content" description:"What to do, as an imperative." alias:"description" ignored:"activeForm"`
 	Status  string `json:"status" description:"pending (not started), in_progress (being done now) or completed." enum:"pending,in_progress,completed"`
@@ -30,37 +31,38 @@ type Todo struct {
 
 // The statuses of a step.
 const (
-	TodoPending    = "pending"
-	TodoInProgress = "in_progress"
-	TodoCompleted  = "completed"
+	Pending    = "pending"
+	InProgress = "in_progress"
+	Completed  = "completed"
 )
 
 const (
-	maxTodos       = 500
-	maxTodoID      = 500  // characters
-	maxTodoContent = 2000 // characters
-	maxFaults      = 10   // reported at once
+	maxItems   = 500
+	maxID      = 500  // characters
+	maxContent = 2000 // characters
+	maxFaults  = 10   // reported at once
 )
 
-// todos are the to-do lists of a session: each agent has its own.
-type todos struct {
+// Lists are the to-do lists of a session: each agent has its own. The zero value is ready to use.
+type Lists struct {
 	mu    sync.Mutex
-	lists map[string]TodoList // by the agent's path; "" is the first agent
-	stale int                 // turns of the first agent since it last wrote its list, or was reminded of it
+	lists map[string]List // by the agent's path; "" is the first agent
+	stale int             // turns of the first agent since it last wrote its list, or was reminded of it
 }
 
-func todoWrite(s *todos) tool.Tool {
-	return tool.Define(tool.Def[todoWriteArgs]{
+// Write returns todo_write.
+func (s *Lists) Write() tool.Tool {
+	return tool.Define(tool.Def[args]{
 		Name: "todo_write", DisplayName: "TodoWrite",
 		Summary:     "Keep a to-do list of the current task",
-		Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"},
+		Description: strings.TrimSpace(description), RuleNames: []string{"TodoList"},
 		Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
-		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
+		Prepare: func(_ context.Context, a args) (*tool.Invocation, error) {
 			number(a.Todos)
-			if err := checkTodos(a.Todos); err != nil {
+			if err := check(a.Todos); err != nil {
 				return nil, err
 			}
-			list := TodoList(slices.Clone(a.Todos))
+			list := List(slices.Clone(a.Todos))
 			return &tool.Invocation{
 				Description: list.summary(),
 				Access:      []tool.Access{{Verb: tool.Locks, Target: "todos"}},
@@ -76,11 +78,11 @@ func todoWrite(s *todos) tool.Tool {
 	})
 }
 
-func (s *todos) set(by string, list TodoList) {
+func (s *Lists) set(by string, list List) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lists == nil {
-		s.lists = map[string]TodoList{}
+		s.lists = map[string]List{}
 	}
 	s.lists[by] = list
 	if by == "" {
@@ -91,7 +93,8 @@ func (s *todos) set(by string, list TodoList) {
 	}
 }
 
-func (s *todos) list(by string) TodoList {
+// Of returns the list of an agent, by its path as in [tool.Call].By: "" is the first agent. It must not be modified.
+func (s *Lists) Of(by string) List {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists[by]
@@ -100,8 +103,8 @@ func (s *todos) list(by string) TodoList {
 // staleTurns is the number of turns without a change after which the first agent is reminded of open steps.
 const staleTurns = 10
 
-// news reminds the first agent of steps that it may have forgotten. It is called before each of its turns.
-func (s *todos) news() []string {
+// News reminds the first agent of steps that it may have forgotten. It is called before each of its turns.
+func (s *Lists) News() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.lists[""]
@@ -116,24 +119,20 @@ func (s *todos) news() []string {
 		"\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
 }
 
-// Todos returns the to-do list of an agent, by its path as in [tool.Call].By: "" is the first agent. It must not be
-// modified.
-func (s *Set) Todos(by string) TodoList { return s.todos.list(by) }
-
-// SetTodos restores the list of an agent, as of an earlier session. With an invalid item it sets nothing and returns an
+// Set restores the list of an agent, as of an earlier session. With an invalid item it sets nothing and returns an
 // error.
-func (s *Set) SetTodos(by string, list TodoList) error {
-	if err := checkTodos(list); err != nil {
+func (s *Lists) Set(by string, list List) error {
+	if err := check(list); err != nil {
 		return fmt.Errorf("restore the to-do list: %w", err)
 	}
-	s.todos.set(by, slices.Clone(list))
+	s.set(by, slices.Clone(list))
 	return nil
 }
 
-// checkTodos checks what the schema can't express: the IDs, and the limits.
-func checkTodos(list []Todo) error {
-	if len(list) > maxTodos {
-		return tool.BadParam("todos", "at most %d steps, got %d; keep the next ones and sum up the rest", maxTodos,
+// check checks what the schema can't express: the IDs, and the limits.
+func check(list []Item) error {
+	if len(list) > maxItems {
+		return tool.BadParam("todos", "at most %d steps, got %d; keep the next ones and sum up the rest", maxItems,
 			len(list))
 	}
 	var bad []tool.Violation
@@ -141,9 +140,9 @@ func checkTodos(list []Todo) error {
 	for i, t := range list {
 		at := fmt.Sprintf("todos[%d].", i)
 		switch earlier, twice := first[t.ID]; {
-		case strings.TrimSpace(t.ID) == "" || len([]rune(t.ID)) > maxTodoID:
+		case strings.TrimSpace(t.ID) == "" || len([]rune(t.ID)) > maxID:
 			bad = append(bad, tool.Violation{Param: at + "id", Reason: fmt.Sprintf("must have 1 to %d characters",
-				maxTodoID)})
+				maxID)})
 		case twice:
 			bad = append(bad, tool.Violation{
 				Param: at + "id", Reason: fmt.Sprintf("is that of todos[%d]; each id may occur once", earlier),
@@ -151,9 +150,9 @@ func checkTodos(list []Todo) error {
 		default:
 			first[t.ID] = i
 		}
-		if strings.TrimSpace(t.Content) == "" || len([]rune(t.Content)) > maxTodoContent {
+		if strings.TrimSpace(t.Content) == "" || len([]rune(t.Content)) > maxContent {
 			bad = append(bad, tool.Violation{Param: at + "content", Reason: fmt.Sprintf("must have 1 to %d characters",
-				maxTodoContent)})
+				maxContent)})
 		}
 	}
 	if more := len(bad) - maxFaults; more > 0 {
@@ -167,7 +166,7 @@ func checkTodos(list []Todo) error {
 }
 
 // number gives every step without an ID its position as ID, or the next unused number.
-func number(list []Todo) {
+func number(list []Item) {
 	taken := map[string]bool{}
 	for _, t := range list {
 		taken[t.ID] = true
@@ -181,41 +180,41 @@ func number(list []Todo) {
 	}
 }
 
-// TodoList is a list of steps, and its display: "todo_list" in the documentation.
-type TodoList []Todo
+// List is a list of steps, and its display: "todo_list" in the documentation.
+type List []Item
 
 // Markdown returns a checklist.
-func (l TodoList) Markdown() string {
+func (l List) Markdown() string {
 	if len(l) == 0 {
 		return "The list is empty."
 	}
 	var b strings.Builder
 	for _, t := range l {
-		box := map[string]string{TodoCompleted: "[x]", TodoInProgress: "[-]"}[t.Status]
+		box := map[string]string{Completed: "[x]", InProgress: "[-]"}[t.Status]
 		if box == "" {
 			box = "[ ]"
 		}
-		fmt.Fprintf(&b, "- %s %s\n", box, oneLine(t.Content, maxTodoContent))
+		fmt.Fprintf(&b, "- %s %s\n", box, tool.Visible(humanize.Line(t.Content, maxContent)))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
 // MarshalJSON writes the documented todo_list object.
-func (l TodoList) MarshalJSON() ([]byte, error) {
-	items := []Todo(l)
+func (l List) MarshalJSON() ([]byte, error) {
+	items := []Item(l)
 	if items == nil {
-		items = []Todo{}
+		items = []Item{}
 	}
 	return json.Marshal(struct {
 		Type  string `json:"type"`
-		Todos []Todo `json:"todos"`
+		Todos []Item `json:"todos"`
 	}{"todo_list", items})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (l *TodoList) UnmarshalJSON(b []byte) error {
+func (l *List) UnmarshalJSON(b []byte) error {
 	var in struct {
-		Todos []Todo `json:"todos"`
+		Todos []Item `json:"todos"`
 	}
 	if err := json.Unmarshal(b, &in); err != nil {
 		return err
@@ -225,12 +224,12 @@ func (l *TodoList) UnmarshalJSON(b []byte) error {
 }
 
 // Open returns the steps that are not completed, the one in progress first.
-func (l TodoList) Open() TodoList {
-	var now, later TodoList
+func (l List) Open() List {
+	var now, later List
 	for _, t := range l {
 		switch t.Status {
-		case TodoCompleted:
-		case TodoInProgress:
+		case Completed:
+		case InProgress:
 			now = append(now, t)
 		default:
 			later = append(later, t)
@@ -239,7 +238,7 @@ func (l TodoList) Open() TodoList {
 	return append(now, later...)
 }
 
-func (l TodoList) summary() string {
+func (l List) summary() string {
 	if len(l) == 0 {
 		return "clear the list of steps"
 	}
@@ -250,7 +249,7 @@ func (l TodoList) summary() string {
 const maxReminded = 5
 
 // Reminder returns a short text for the model about the open steps.
-func (l TodoList) Reminder() string {
+func (l List) Reminder() string {
 	if len(l) == 0 {
 		return "The list of steps is empty now."
 	}
@@ -266,19 +265,10 @@ func (l TodoList) Reminder() string {
 			break
 		}
 		word := ""
-		if t.Status == TodoInProgress {
+		if t.Status == InProgress {
 			word = " (in progress)"
 		}
-		fmt.Fprintf(&b, "\n- %s%s", oneLine(t.Content, 100), word)
+		fmt.Fprintf(&b, "\n- %s%s", tool.Visible(humanize.Line(t.Content, 100)), word)
 	}
 	return b.String()
-}
-
-// oneLine returns a text as one visible line of at most n characters.
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		s = string(r[:n]) + " …"
-	}
-	return tool.Visible(s)
 }

@@ -1,4 +1,4 @@
-package builtin
+package web
 
 import (
 	"context"
@@ -10,34 +10,34 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/engine/web"
+	engine "github.com/adze-dev/adze/internal/engine/web"
 	"github.com/adze-dev/adze/internal/engine/web/websearch"
 	"github.com/adze-dev/adze/tool"
 )
 
 //go:embed web_search.md
-var webSearchText string
+var searchText string
 
-// WebSearch configures the search engines of web_search. The zero value uses DuckDuckGo, which needs no key.
-type WebSearch struct {
+// SearchOptions configure the search engines of web_search. The zero value uses DuckDuckGo, which needs no key.
+type SearchOptions struct {
 	// Providers are the configured engines, from webSearch.provider in the user's settings and from the environment, in
 	// order of preference. DuckDuckGo need not be among them.
-	Providers []SearchProvider
+	Providers []Provider
 	// Default is the type of the engine to use if the model names none; empty: the first.
 	Default string
 	// Proxy is a function such as http.ProxyFromEnvironment; nil: none.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// SearchProvider is one search engine, as in webSearch.provider.
-type SearchProvider struct {
+// Provider is one search engine, as in webSearch.provider.
+type Provider struct {
 	Type           string // tavily, google, brave, searxng, duckduckgo, dashscope
 	APIKey         string
 	SearchEngineID string
 	BaseURL        string // may be on this machine: the user chose it
 }
 
-type webSearchArgs struct {
+type searchArgs struct {
 	Query    string `json:"query" description:"Search query."`
 	Provider string `json:"provider,omitempty" description:"Search engine (default: the user's choice)."`
 	Limit    int    `json:"limit,omitempty" description:"Maximum number of results." minimum:"1" maximum:"20" default:"8" ignored:"allowed_domains,blocked_domains"`
@@ -48,14 +48,17 @@ type searcher struct {
 	engines []*websearch.Engine
 	broken  map[string]error // invalid providers of the settings
 	first   string           // the user's choice, which need not be one of the engines; "": the first engine
-	offer   *offer
+	hint    func() string    // what the model can do with results
 }
 
-// newSearcher never fails: an invalid provider is reported when it is used.
-func newSearcher(o WebSearch, offered *offer) *searcher {
-	s := &searcher{offer: offered, broken: map[string]error{}, first: strings.ToLower(strings.TrimSpace(o.Default))}
-	for _, p := range append(o.Providers[:len(o.Providers):len(o.Providers)], SearchProvider{Type: "duckduckgo"}) {
-		e, err := websearch.New(websearch.Config(p), web.Options{Proxy: o.Proxy})
+// Search returns web_search, with a hint what the model can do with results. An invalid provider is reported when it is
+// used.
+func Search(o SearchOptions, hint func() string) tool.Tool { return newSearcher(o, hint).tool() }
+
+func newSearcher(o SearchOptions, hint func() string) *searcher {
+	s := &searcher{hint: hint, broken: map[string]error{}, first: strings.ToLower(strings.TrimSpace(o.Default))}
+	for _, p := range append(o.Providers[:len(o.Providers):len(o.Providers)], Provider{Type: "duckduckgo"}) {
+		e, err := websearch.New(websearch.Config(p), engine.Options{Proxy: o.Proxy})
 		switch {
 		case err != nil:
 			name := strings.ToLower(strings.TrimSpace(p.Type))
@@ -118,15 +121,15 @@ const (
 	searchNothing    tool.ErrorType = "web_search_no_results"
 )
 
-// WebSearchTool is the name of the tool that searches the web. Its kind is Search, although it uses the network.
-const WebSearchTool = "web_search"
+// SearchTool is the name of the tool that searches the web. Its kind is Search, although it uses the network.
+const SearchTool = "web_search"
 
-func webSearch(s *searcher) tool.Tool {
-	return tool.Define(tool.Def[webSearchArgs]{
-		Name: WebSearchTool, DisplayName: "WebSearch", Aliases: []string{"google_web_search"},
+func (s *searcher) tool() tool.Tool {
+	return tool.Define(tool.Def[searchArgs]{
+		Name: SearchTool, DisplayName: "WebSearch", Aliases: []string{"google_web_search"},
 		Summary:     "Search the web",
-		Description: strings.TrimSpace(webSearchText), Kind: tool.Search,
-		Prepare: func(_ context.Context, a webSearchArgs) (*tool.Invocation, error) {
+		Description: strings.TrimSpace(searchText), Kind: tool.Search,
+		Prepare: func(_ context.Context, a searchArgs) (*tool.Invocation, error) {
 			a.Query = strings.Join(strings.Fields(a.Query), " ")
 			switch n := utf8.RuneCountInString(a.Query); {
 			case n < 2:
@@ -154,7 +157,7 @@ func webSearch(s *searcher) tool.Tool {
 	})
 }
 
-func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs) (tool.Result, error) {
+func (s *searcher) run(ctx context.Context, e *websearch.Engine, a searchArgs) (tool.Result, error) {
 	found, err := e.Search(ctx, websearch.Query{Text: a.Query, Limit: a.Limit})
 	if ctx.Err() != nil {
 		return tool.Result{}, ctx.Err()
@@ -171,7 +174,7 @@ func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs
 		count = "1 result"
 	}
 	said := fmt.Sprintf("%s of %s for %q.%s\n\n%s", count, e.Name(), a.Query,
-		s.offer.hint("web_fetch", " Read a page with web_fetch."),
+		s.hint(),
 		untrusted("the search engine and the pages", resultList(found)))
 	return tool.Result{
 		Content: []tool.Part{tool.Text(said)},

@@ -1,4 +1,5 @@
-package builtin
+// Package web has the tools that read the web: web_fetch and web_search.
+package web
 
 import (
 	"bytes"
@@ -16,16 +17,16 @@ import (
 	"github.com/adze-dev/adze/internal/engine/document"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/lazy"
-	"github.com/adze-dev/adze/internal/engine/web"
+	engine "github.com/adze-dev/adze/internal/engine/web"
 	"github.com/adze-dev/adze/internal/engine/web/markdown"
 	"github.com/adze-dev/adze/tool"
 )
 
 //go:embed web_fetch.md
-var webFetchText string
+var fetchText string
 
-// WebFetch configures web_fetch.
-type WebFetch struct {
+// FetchOptions configure web_fetch.
+type FetchOptions struct {
 	// AllowPrivateHosts are hosts ("host" or "host:port") that may be fetched from although they are on this machine or
 	// its network. Only the user's own settings may fill it.
 	AllowPrivateHosts []string
@@ -39,10 +40,10 @@ type WebFetch struct {
 	Save func(c tool.Call, name string) (io.WriteCloser, string, error)
 }
 
-// CheckPrivateHost returns an error for an invalid entry of [WebFetch].AllowPrivateHosts.
-func CheckPrivateHost(entry string) error { return web.CheckAllowed(entry) }
+// CheckPrivateHost returns an error for an invalid entry of [FetchOptions].AllowPrivateHosts.
+func CheckPrivateHost(entry string) error { return engine.CheckAllowed(entry) }
 
-type webFetchArgs struct {
+type fetchArgs struct {
 	URL    string `json:"url" lenient:"true" description:"URL to fetch (http or https)."`
 	Prompt string `json:"prompt,omitempty" description:"Question to answer from the page."`
 	Format string `json:"format,omitempty" description:"Output format: auto, markdown, html (raw source) or text." enum:"auto,markdown,html,text" default:"auto"`
@@ -52,7 +53,7 @@ type webFetchArgs struct {
 var inText = lazy.Regexp(`https?://[^\s<>"'()\[\]{}]+`)
 
 // address returns the URL to fetch. If none is given, it is the only URL in the prompt, as in Gemini's web_fetch.
-func (a webFetchArgs) address() string {
+func (a fetchArgs) address() string {
 	if a.URL != "" {
 		return a.URL
 	}
@@ -64,27 +65,31 @@ func (a webFetchArgs) address() string {
 
 // fetcher is the shared state of the calls of a session.
 type fetcher struct {
-	client  *web.Client
-	options WebFetch
-}
-
-func newFetcher(o WebFetch) (*fetcher, error) {
-	client, err := web.New(web.Options{AllowPrivate: o.AllowPrivateHosts, Proxy: o.Proxy})
-	return &fetcher{client, o}, err
+	client  *engine.Client
+	options FetchOptions
 }
 
 const fetchFailed tool.ErrorType = "web_fetch_fallback_failed"
 
-func webFetch(f *fetcher) tool.Tool {
-	return tool.Define(tool.Def[webFetchArgs]{
+// Fetch returns web_fetch.
+func Fetch(o FetchOptions) (tool.Tool, error) {
+	client, err := engine.New(engine.Options{AllowPrivate: o.AllowPrivateHosts, Proxy: o.Proxy})
+	if err != nil {
+		return nil, err
+	}
+	return (&fetcher{client, o}).tool(), nil
+}
+
+func (f *fetcher) tool() tool.Tool {
+	return tool.Define(tool.Def[fetchArgs]{
 		Name: "web_fetch", DisplayName: "WebFetch",
 		Summary:     "Fetch a web page",
-		Description: strings.TrimSpace(webFetchText), Kind: tool.Fetch,
-		Prepare: func(_ context.Context, a webFetchArgs) (*tool.Invocation, error) {
+		Description: strings.TrimSpace(fetchText), Kind: tool.Fetch,
+		Prepare: func(_ context.Context, a fetchArgs) (*tool.Invocation, error) {
 			if a.URL = a.address(); a.URL == "" {
 				return nil, tool.BadParam("url", "is required (a string)")
 			}
-			target, err := web.Parse(a.URL)
+			target, err := engine.Parse(a.URL)
 			if err != nil {
 				return nil, tool.BadParam("url", "%v", err)
 			}
@@ -105,7 +110,7 @@ func webFetch(f *fetcher) tool.Tool {
 }
 
 // confirm shows what would be fetched: the normalized URL, and the prompt of the side request.
-func (f *fetcher) confirm(t web.Target, a webFetchArgs) tool.Display {
+func (f *fetcher) confirm(t engine.Target, a fetchArgs) tool.Display {
 	said := "Fetch " + t.String()
 	if u, ok := f.client.Upgraded(t); ok {
 		said = fmt.Sprintf("Fetch %s\n(%s where https does not work)", u, t)
@@ -116,9 +121,9 @@ func (f *fetcher) confirm(t web.Target, a webFetchArgs) tool.Display {
 	return tool.Literal(said)
 }
 
-func (f *fetcher) run(ctx context.Context, l *tool.Live, t web.Target, a webFetchArgs) (tool.Result, error) {
+func (f *fetcher) run(ctx context.Context, l *tool.Live, t engine.Target, a fetchArgs) (tool.Result, error) {
 	start := time.Now()
-	page, err := f.client.Fetch(ctx, t, web.Format(a.Format))
+	page, err := f.client.Fetch(ctx, t, engine.Format(a.Format))
 	if err != nil {
 		return tool.Result{}, fetchError(ctx, t, err)
 	}
@@ -148,9 +153,9 @@ func (f *fetcher) run(ctx context.Context, l *tool.Live, t web.Target, a webFetc
 	return tool.Result{Content: parts, Display: tool.Markdown(shown), Compare: same}, nil
 }
 
-func fetchError(ctx context.Context, t web.Target, err error) error {
-	var refused *web.RefusedError
-	var status *web.StatusError
+func fetchError(ctx context.Context, t engine.Target, err error) error {
+	var refused *engine.RefusedError
+	var status *engine.StatusError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -164,7 +169,7 @@ func fetchError(ctx context.Context, t web.Target, err error) error {
 	return tool.Errorf(fetchFailed, "fetch %s: %w", t, err)
 }
 
-func refusedFetch(t web.Target, err error) error {
+func refusedFetch(t engine.Target, err error) error {
 	return tool.Errorf(tool.ExecutionDenied,
 		"fetch %s: %w; the user can allow it with tools.webFetch.allowPrivateHosts in their settings", t, err)
 }
@@ -178,17 +183,19 @@ type content struct {
 	notes []string
 }
 
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
 const (
 	maxPage    = 1_000_000 // bytes of a page's text; if it is too long for the result, the rest is in a file
 	maxExtract = 100_000   // bytes of it for a side request
 )
 
 // content converts a page to text or media for a model. It goes by the bytes, not by the server's content type.
-func (f *fetcher) content(ctx context.Context, l *tool.Live, page *web.Page, a webFetchArgs) (content, error) {
+func (f *fetcher) content(ctx context.Context, l *tool.Live, page *engine.Page, a fetchArgs) (content, error) {
 	found := document.Detect(page.Name(), page.Body[:min(len(page.Body), document.HeadSize)])
 	switch found.Kind {
 	case document.Text, document.SVG, document.Notebook:
-		return pageText(ctx, page, found, web.Format(a.Format))
+		return pageText(ctx, page, found, engine.Format(a.Format))
 	}
 	c := content{kind: found.Name}
 	if page.Incomplete != "" {
@@ -214,8 +221,8 @@ func (f *fetcher) content(ctx context.Context, l *tool.Live, page *web.Page, a w
 }
 
 // pageText returns the text of a page in the requested format.
-func pageText(ctx context.Context, page *web.Page, found document.Type, format web.Format) (content, error) {
-	asMarkdown := page.IsHTML() && format != web.HTML
+func pageText(ctx context.Context, page *engine.Page, found document.Type, format engine.Format) (content, error) {
+	asMarkdown := page.IsHTML() && format != engine.HTML
 	limit := maxPage
 	if asMarkdown {
 		limit = markdown.MaxSource
@@ -230,7 +237,8 @@ func pageText(ctx context.Context, page *web.Page, found document.Type, format w
 	case asMarkdown:
 		page.Body = nil // frees memory: the body is no longer needed
 		base, _ := url.Parse(page.URL)
-		doc, err := markdown.Convert(ctx, text, markdown.Options{Base: base, Limit: maxPage, Plain: format == web.Text})
+		o := markdown.Options{Base: base, Limit: maxPage, Plain: format == engine.Text}
+		doc, err := markdown.Convert(ctx, text, o)
 		if err != nil {
 			return c, err
 		}
@@ -242,12 +250,13 @@ func pageText(ctx context.Context, page *web.Page, found document.Type, format w
 				"are not run.")
 		}
 	case page.IsJSON() && encoding == "utf-8":
-		c.text, cut = web.IndentJSON(bytes.TrimPrefix(page.Body, []byte("\xEF\xBB\xBF")), maxPage)
+		c.text, cut = engine.IndentJSON(bytes.TrimPrefix(page.Body, byteOrderMark), maxPage)
 	case page.IsJSON():
-		c.text, cut = web.IndentJSON([]byte(text), maxPage)
+		c.text, cut = engine.IndentJSON([]byte(text), maxPage)
 	case found.Kind == document.Notebook:
 		c.text = text
-		if nb, err := parseNotebook(page.Body); err == nil {
+		nb, err := document.ParseNotebook(bytes.TrimPrefix(page.Body, byteOrderMark))
+		if err == nil {
 			c.text, _ = nb.Render()
 		}
 	default:
@@ -282,7 +291,7 @@ func (c *content) pdf(ctx context.Context, save func() string, data []byte) erro
 }
 
 // save saves a body to a file and returns its path. A name without an extension gets ext, because programs go by it.
-func (f *fetcher) save(l *tool.Live, page *web.Page, ext string) func() string {
+func (f *fetcher) save(l *tool.Live, page *engine.Page, ext string) func() string {
 	return func() string {
 		if f.options.Save == nil {
 			return "It can't be shown, and there is no directory to save it in."
@@ -304,7 +313,7 @@ func (f *fetcher) save(l *tool.Live, page *web.Page, ext string) func() string {
 }
 
 // header returns the trusted facts about a page.
-func (c *content) header(page *web.Page) string {
+func (c *content) header(page *engine.Page) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "URL: %s\n", page.URL)
 	if page.Asked != page.URL {
@@ -329,7 +338,7 @@ func (c *content) header(page *web.Page) string {
 }
 
 // answered returns the answer to the prompt, or the text itself.
-func (f *fetcher) answered(ctx context.Context, page *web.Page, a webFetchArgs, c content) string {
+func (f *fetcher) answered(ctx context.Context, page *engine.Page, a fetchArgs, c content) string {
 	text := c.text
 	if text == "" {
 		if len(c.media) == 0 && len(c.notes) == 0 {

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/lsp"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/trial"
+)
+
+// Language servers run as commands without approval do: they read the workspace without its hidden files, write to a
+// directory of their own, and have no network.
+
+// languageServer is a language server that runs.
+type languageServer struct {
+	io.Reader
+	io.Writer
+	ends    []*os.File
+	process *proc.Process
+	held    *held // nil: it isn't sandboxed
+}
+
+// serverProcesses is the maximum number of processes of a server. Its memory is limited as that of trials.
+const serverProcesses = 256
+
+// errUnsandboxed means that a server would run without a sandbox.
+var errUnsandboxed = errors.New("there is no sandbox for it here. The user can allow it without one with " +
+	"lsp.unsandboxed")
+
+// StartServer starts a language server. If it can't be sandboxed it runs without, or, unless unsandboxed is set, not at
+// all.
+func (s *Shell) StartServer(server lsp.Server, unsandboxed bool) (_ lsp.Process, err error) {
+	b := s.sandboxes
+	c := proc.Command{
+		Argv: append([]string{server.Program}, server.Command[1:]...), Dir: s.ws.Project(), Head: 1, Tail: 4 << 10,
+	}
+	out := &languageServer{}
+	if l := b.limiter; l != nil && l.start() == nil {
+		spec, before, err := l.limited(nil, reliantWait)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range l.configs() {
+			clean := sandbox.Cover{Path: one.Path, As: sandbox.Replaced, Text: string(one.Clean)}
+			spec.Covers = append(spec.Covers, clean)
+		}
+		spec.Limits.Execute = append(slices.Clip(spec.Limits.Execute), b.roots...)
+		out.held = &held{limiter: l, before: before}
+		if out.held.cache, err = l.takeCache(); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				out.held.done(true)
+			}
+		}()
+		spec.Limits.Write, spec.Bubblewrap = []string{out.held.cache}, l.bubblewrap
+		if limits := trial.Limits(); limits != nil {
+			limits.Processes, limits.CPU = serverProcesses, 0
+			spec.Trial = limits
+		}
+		b.denials.add(spec)
+		c.Sandbox = spec
+		c.Env = append(unwritten(l.environ(b.unapproved().tried, out.held.cache), out.held.cache),
+			"GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+	} else if !unsandboxed {
+		return nil, errUnsandboxed
+	} else {
+		c.Env = b.unapproved().tried
+	}
+	in, toServer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	fromServer, stdout, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		toServer.Close()
+		return nil, err
+	}
+	c.Talk = &[2]*os.File{in, stdout}
+	out.Reader, out.Writer, out.ends = fromServer, toServer, []*os.File{toServer, fromServer}
+	if out.process, err = s.runner.Start(context.Background(), c); err != nil {
+		for _, f := range append(out.ends, in, stdout) {
+			f.Close()
+		}
+		return nil, err
+	}
+	return out, nil
+}
+
+// Log implements lsp.Process.
+func (p *languageServer) Log() string {
+	return strings.TrimSpace(p.process.Read(-2<<10, 2<<10).Text)
+}
+
+// Outdated implements lsp.Process: a file that appeared isn't hidden from the server.
+func (p *languageServer) Outdated() string {
+	late, err := p.held.appeared()
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(late) > 0:
+		return "files that may be secret appeared"
+	}
+	return ""
+}
+
+// Stop implements lsp.Process.
+func (p *languageServer) Stop() {
+	for _, f := range p.ends {
+		f.Close()
+	}
+	p.process.Stop()
+	<-p.process.Done()
+	p.held.done(p.process.Wait().Leftover == 0)
+}

@@ -1,0 +1,77 @@
+package builtin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/adze-dev/adze/builtin/command"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/lsp"
+)
+
+// newServers prepares the language servers. None is started.
+func newServers(o Options, f *files, sh *command.Shell) *servers {
+	mask := func(text string) string { return f.values.Mask().String(text) }
+	s := &servers{wait: o.AllRead, mask: mask, root: f.ws.Project()}
+	if len(o.Servers) == 0 || o.Imagined {
+		return s
+	}
+	denied := func(string) bool { return false }
+	if l := o.Sandbox.Limits; l != nil && l.Hide != nil {
+		denied = func(path string) bool { return l.Hide(path, func() bool { return false }) }
+	}
+	s.Servers = lsp.New(lsp.Options{
+		Servers: o.Servers, Root: s.root,
+		Start: func(one lsp.Server) (lsp.Process, error) { return sh.StartServer(one, o.Unsandboxed) },
+		Hide: func(path string) bool {
+			_, secret := f.secret(path)
+			p, err := f.ws.Resolve(path)
+			return secret || err != nil || p.Abs != path || !p.Inside() || denied(path) ||
+				f.ignore.Check(path, ignore.File).State != ignore.Clear
+		},
+	})
+	return s
+}
+
+// ServerState is the state of a language server.
+type ServerState = lsp.State
+
+// LanguageServers returns the state of the language servers.
+func (s *Set) LanguageServers() []ServerState { return s.lsp.States() }
+
+// FileRead is called for a file that the model reads: its language server starts.
+func (s *Set) FileRead(path string) { s.lsp.Touch(path) }
+
+// HasServers reports whether there are language servers.
+func (s *Set) HasServers() bool { return s.lsp.Servers != nil }
+
+// ServersReady reports whether a language server answers quickly.
+func (s *Set) ServersReady() bool { return s.lsp.Ready() }
+
+// FileChange is a change of a file, for language servers.
+type FileChange = lsp.Change
+
+// FilesChanged is called after a call changed files, with their texts before. It doesn't wait.
+func (s *Set) FilesChanged(changes []FileChange) { s.lsp.Changed(changes) }
+
+// The limits of diagnostics in a result.
+const (
+	maxDiagnostics     = 10
+	maxDiagnosticBytes = 2 << 10
+)
+
+// Diagnosed describes, for the model, how errors and warnings changed since the last call of it; "": they didn't, as
+// far as is known when the context ends.
+func (s *Set) Diagnosed(ctx context.Context) string {
+	n := s.lsp.News(ctx)
+	var parts []string
+	if len(n.New) > 0 {
+		parts = append(parts, "New since this change:\n"+s.lsp.list(n.New, maxDiagnostics, maxDiagnosticBytes))
+	}
+	if len(n.Fixed) > 0 {
+		const fixed = 3 // they need no work
+		left := maxDiagnosticBytes - len(strings.Join(parts, ""))
+		parts = append(parts, "No longer reported:\n"+s.lsp.list(n.Fixed, fixed, max(left, 200)))
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,62 @@
+package builtin
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/shellwords"
+	"github.com/adze-dev/adze/tool"
+)
+
+// patching is run_shell_command. A command that is only apply_patch is a call of that tool: models are trained on
+// agents that have it as a program.
+type patching struct {
+	tool.Tool
+	files *files
+}
+
+func (p patching) Unwrap() tool.Tool { return p.Tool }
+
+// Reroute returns apply_patch if the command is nothing else.
+func (p patching) Reroute(raw json.RawMessage) (tool.Tool, json.RawMessage) {
+	var a runShellCommandArgs
+	if !strings.Contains(string(raw), patchName) || json.Unmarshal(tool.ArgumentsOf(p.Tool, raw), &a) != nil ||
+		a.IsBackground {
+		return nil, nil
+	}
+	dir, input, ok := patchOf(a.Command)
+	if !ok {
+		return nil, nil
+	}
+	for _, base := range []string{a.Directory, p.files.ws.Project()} {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(base, dir)
+		}
+	}
+	return applyPatchIn(p.files, dir, "The patch was applied as an edit of files. No command ran."),
+		rework(applyPatchArgs{input})
+}
+
+// patchOf reads a command that is apply_patch with a quoted here-document, optionally after "cd DIR &&".
+func patchOf(line string) (dir, input string, ok bool) {
+	line = strings.TrimSpace(line)
+	if before, after, found := strings.Cut(line, "&&"); found && strings.HasPrefix(line, "cd ") {
+		words := shellwords.Split(before, true)
+		if len(words.Words) != 2 || words.Open != 0 || words.Special != 0 || strings.ContainsAny(before, "$`*?[~{\n") ||
+			strings.HasPrefix(words.Words[1], "-") {
+			return "", "", false
+		}
+		dir, line = words.Words[1], strings.TrimSpace(after)
+	}
+	head, body, _ := strings.Cut(line, "\n")
+	rest, ok := strings.CutPrefix(strings.TrimSpace(head), patchName)
+	word, here := strings.CutPrefix(strings.TrimSpace(rest), "<<")
+	word = strings.TrimSpace(word)
+	if !ok || !here || len(word) < 3 || word[0] != '\'' && word[0] != '"' || word[len(word)-1] != word[0] ||
+		strings.ContainsAny(word[1:len(word)-1], "'\"\\ $`") {
+		return "", "", false
+	}
+	input, after, ended := strings.Cut("\n"+body+"\n", "\n"+word[1:len(word)-1]+"\n")
+	return dir, strings.TrimPrefix(input, "\n") + "\n", ended && strings.TrimSpace(after) == ""
+}
