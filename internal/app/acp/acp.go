@@ -9,6 +9,7 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/engine/lines"
 )
 
 // protocolVersion is the only version, whatever the client requests.
@@ -92,17 +94,18 @@ func Serve(ctx context.Context, o Options) error {
 
 // read handles messages in order. Slow requests are handled concurrently.
 func (s *server) read(in io.Reader) error {
-	lines := newLines(in)
+	messages := lines.New(in, maxLine)
 	for {
-		line, long, err := lines.next()
+		line, err := messages.Next()
+		text := bytes.TrimSpace(line.Text)
 		switch {
 		case err != nil:
 			return err
-		case long:
-			s.conn.reject(idIn(line), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large files as "+
-				"links: resource_link with a file URI.", maxLine>>20))
-		case len(line) > 0:
-			s.handle(line)
+		case line.Long:
+			s.conn.reject(lines.ID(text, "id"), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large "+
+				"files as links: resource_link with a file URI.", maxLine>>20))
+		case len(text) > 0:
+			s.handle(text)
 		}
 	}
 }

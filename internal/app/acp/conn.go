@@ -1,14 +1,11 @@
 package acp
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"sync"
 )
@@ -184,48 +181,3 @@ func (c *conn) close() {
 
 // maxLine is the maximum length of a message.
 const maxLine = 16 << 20
-
-// keptOfLong is how much of a longer message is kept, to find its ID.
-const keptOfLong = 4 << 10
-
-// lines reads lines in bounded memory.
-type lines struct {
-	r   *bufio.Reader
-	buf []byte
-}
-
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
-
-// next reads a line. long reports that it is only the start of a line that is too long. The line is valid until the
-// next call.
-func (l *lines) next() (line []byte, long bool, err error) {
-	if l.buf = l.buf[:0]; cap(l.buf) > 1<<20 {
-		l.buf = nil // release the memory of a long message
-	}
-	read := false
-	for {
-		piece, err := l.r.ReadSlice('\n')
-		read = read || len(piece) > 0
-		if !long {
-			if l.buf = append(l.buf, piece...); len(l.buf) > maxLine {
-				long, l.buf = true, bytes.Clone(l.buf[:keptOfLong])
-			}
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !read:
-			return nil, false, err
-		}
-		return bytes.TrimSpace(l.buf), long, nil // the error is returned again by the next read
-	}
-}
-
-// idIn finds the ID of a request in the start of its line.
-func idIn(line []byte) json.RawMessage {
-	m := regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.){0,500}"|-?[0-9]{1,18})`).FindSubmatch(line)
-	if m == nil {
-		return nil
-	}
-	return m[1]
-}

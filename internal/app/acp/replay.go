@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -77,7 +77,7 @@ type replayer struct {
 	tools   map[string]tool.Declaration
 	calls   map[string]*replayedCall
 	waiting []*replayedCall // calls of answers that weren't sent
-	todos   builtin.TodoList
+	todos   todo.List
 	lines   []byte // updates that weren't sent
 }
 

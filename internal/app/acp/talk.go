@@ -205,6 +205,9 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 	if err != nil {
 		return "", err
 	}
+	if err := talk.SetGoal(ctx, x.Goal); err != nil {
+		return "", errorf(codeInvalidParams, "%v", err)
+	}
 	if isCommand {
 		talk.Append(x.History...)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -260,7 +261,7 @@ func (t *talk) done(e tool.Event) {
 	}
 	c := t.ended(callID(e.Request.Call), *e.Outcome)
 	t.send(callUpdate{"tool_call_update", c})
-	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil &&
+	if list, ok := e.Outcome.Result.Display.(todo.List); ok && e.Outcome.Error == nil &&
 		e.Request.Call.By == "" {
 		t.send(planOf(list))
 	}
@@ -274,8 +275,7 @@ const (
 
 // diffs returns the texts that a call changed, unless its display is one.
 func (t *talk) diffs(o tool.Outcome) []toolContent {
-	switch o.Result.Display.(type) {
-	case tool.FileDiff, *tool.FileDiff:
+	if d, ok := o.Result.Display.(tool.FileDiff); ok && d.Path != "" {
 		return nil
 	}
 	var out []toolContent
@@ -351,7 +351,7 @@ func shown(d tool.Display) []toolContent {
 			warnings(d.Warnings)...)
 	case tool.Effects:
 		return effects(d)
-	case builtin.TodoList:
+	case todo.List:
 		return nil // the plan shows it
 	}
 	if text := d.Markdown(); strings.TrimSpace(text) != "" {
@@ -400,7 +400,7 @@ func warnings(list []string) []toolContent {
 func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
 
 // planOf returns the to-do list as the protocol's plan.
-func planOf(list builtin.TodoList) planUpdate {
+func planOf(list todo.List) planUpdate {
 	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
 	for _, item := range list {
 		u.Entries = append(u.Entries, planEntry{Content: item.Content, Priority: "medium", Status: item.Status})

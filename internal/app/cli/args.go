@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/permission"
 )
@@ -60,6 +61,7 @@ type options struct {
 	allowedTools []string // nil: not given
 	excludeTools []string
 	coreTools    []string
+	fallbacks    []string
 	mcpServers   []string
 	noSlashes    []string
 	systemPrompt string
@@ -69,6 +71,7 @@ type options struct {
 	maxCalls     int
 	maxTokens    int
 	maxDepth     string
+	goal         session.Goal
 	log          string
 
 	paths []string // the words after --

@@ -17,7 +17,10 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/homedir"
 	"github.com/adze-dev/adze/internal/engine/nearest"
@@ -46,6 +49,16 @@ type Env struct {
 	notify   func(note string) // takes notices for the user; nil: they go to stderr
 }
 
+// streams are the standard streams, for prompts and what is shown beside an answer.
+func (e Env) streams() console.Streams {
+	return console.Streams{Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Getenv: e.Getenv, Terminal: e.Terminal}
+}
+
+// asker asks on the terminal.
+func (e Env) asker() approval.Front {
+	return console.NewAsker(e.streams(), console.NewScreen(e.streams())).Ask
+}
+
 // FromOS is the environment of this process. helper is the result of adze.Main, the first call in main.
 func FromOS(version string, helper builtin.Helper) Env {
 	dir, _ := os.Getwd() // commands that need a directory report a deleted one
@@ -53,7 +66,7 @@ func FromOS(version string, helper builtin.Helper) Env {
 	env := Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Helper: helper, Dir: dir, Home: home, Version: version,
-		Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+		Terminal: console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr),
 	}
 	if err != nil {
 		env.homeless = err
@@ -327,7 +340,8 @@ func exitCode(err error) int {
 		return exitInput
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns
-	case errors.Is(err, agent.ErrWallTime), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrTokenLimit):
+	case errors.Is(err, agent.ErrWallTime), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrTokenLimit),
+		errors.Is(err, session.ErrCost):
 		return exitBudget
 	case errors.Is(err, model.ErrCredentials), errors.Is(err, project.ErrModel):
 		return exitCredentials

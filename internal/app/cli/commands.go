@@ -1,10 +1,16 @@
 package cli
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/app/configimport"
+)
 
 // commands is the one list of commands, in the order of the help.
 func commands() []command {
-	return slices.Concat(workCommands(), sessionCommands(), otherCommands())
+	return slices.Concat(workCommands(), sessionCommands(), serverCommands(), pluginCommands(), configCommands(),
+		otherCommands())
 }
 
 func workCommands() []command {
@@ -82,6 +88,10 @@ adze usage --days 7 --json`},
 			usage: "session show ID [--json]", run: sessionShow, help: `
 adze session show 3f2a
 adze session show 3f2a --json`},
+		{name: "session search", words: "WORDS…", about: "find prompts, answers and results in all sessions",
+			run: sessionSearch, help: `
+adze session search login redirect                    texts with both words, in any case
+adze session search 'connection refused' --json`},
 		{name: "session fork", words: "ID [SEQ]", noun: aSession, about: "copy a session, up to an entry, and print the ID of the copy", run: sessionFork, help: `
 adze session fork 3f2a
 adze session fork 3f2a 120`},
@@ -104,7 +114,7 @@ Space pauses; q, Esc or Ctrl+C ends the replay. Files have 80 columns and 24 row
 	}
 }
 
-func otherCommands() []command {
+func serverCommands() []command {
 	return []command{
 		{name: "mcp list", about: "list MCP servers and their status",
 			usage: "mcp list [--json]", run: inSession(mcpList), help: `
@@ -142,6 +152,11 @@ adze mcp serve --tools read_file,grep_search,glob
 adze mcp serve --http 127.0.0.1:8931
 
 Calls that need approval are sent to the client (elicitation) if it supports that, and denied otherwise.`},
+	}
+}
+
+func configCommands() []command {
+	return []command{
 		{name: "config list", about: "list settings, their values and where they are set",
 			usage: "config list [--json]", run: configList, help: `
 adze config list
@@ -159,6 +174,14 @@ VALUE is JSON. Anything else is a string.`},
 		{name: "config unset", words: "KEY", noun: aSetting, about: "remove a setting",
 			usage: "config unset [--scope user|project] KEY", run: configUnset, help: `
 adze config unset model.name`},
+		{name: "config import", words: "AGENT", about: "import the settings of another agent", run: configImport,
+			usage: "config import [--scope user|project] [--yes] " + strings.Join(configimport.Agents(), "|"), help: `
+adze config import claude
+adze config import codex --scope project
+
+It reads the agent's permissions, MCP servers, hooks and model in your home directory, or with --scope project in the
+project. It prints what it would write to your settings file of that scope and what it can't import, and asks.
+Rules become equal or stricter ones. Keys, tokens, variables and headers are named, never copied.`},
 		{name: "config path", about: "print the path of your settings file",
 			usage: "config path [--scope user|project] [--json]", run: configPath, help: `
 adze config path
@@ -167,6 +190,11 @@ adze config path --json      all settings files, weakest first`},
 		{name: "config schema", about: "print the JSON Schema of settings files",
 			usage: "config schema", run: configSchema, help: `
 adze config schema > settings.schema.json`},
+	}
+}
+
+func otherCommands() []command {
+	return []command{
 		{name: "memory show", about: "show the loaded context files (AGENTS.md, QWEN.md)",
 			usage: "memory show", run: inSession(showMemory), help: `
 adze memory show`},

@@ -3,13 +3,17 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/configimport"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/doctor"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
@@ -108,6 +112,39 @@ func configSet(_ context.Context, env Env, o *options, words []string) error {
 	return err
 }
 
+// configImport imports the settings of another agent.
+func configImport(ctx context.Context, env Env, o *options, words []string) error {
+	directory, err := settingsDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	from := env.Home
+	if o.scope == project.ForProject {
+		from = directory.Path
+	}
+	now, err := os.ReadFile(directory.File(o.scope))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	plan, err := configimport.Read(words[0], from, o.scope == project.ForProject, now)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	if len(plan.Changes) == 0 {
+		_, err := fmt.Fprintf(env.Stdout, "%sNothing to import from %s.\n", tool.Visible(plan.String()), words[0])
+		return err
+	}
+	fmt.Fprint(env.Stdout, tool.Visible(plan.String()))
+	if err := agree(ctx, env, o, "config import", "Write this to "+directory.File(o.scope)+"?"); err != nil {
+		return err
+	}
+	path, err := changeSettings(env, o, plan.Apply)
+	if err == nil {
+		_, err = fmt.Fprintf(env.Stdout, "Wrote %s\n", path)
+	}
+	return err
+}
+
 // configUnset removes a setting from a settings file.
 func configUnset(_ context.Context, env Env, o *options, words []string) error {
 	key, err := settings.Canonical(words[0])
@@ -202,6 +239,9 @@ func modelFlags(o *options) []flag {
 	return []flag{
 		{long: "model", short: "m", value: "NAME", on: cmdAgent + " doctor", about: "model to use (see 'adze models')",
 			to: text(&o.model)},
+		{long: "fallback-model", value: "A,B", on: cmdAgent,
+			about: "models that take over when the model is overloaded (repeatable)",
+			to:    list(&o.fallbacks)},
 		{long: "auth-type", value: "TYPE", on: cmdAgent + " doctor models",
 			about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
 			among: types,
@@ -291,7 +331,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		_, err := fmt.Fprintln(env.Stdout, "This project is trusted.")
 		return err
 	}
-	if err := agree(ctx, env, o); err != nil {
+	if err := agree(ctx, env, o, "trust", "Trust this project?"); err != nil {
 		return err
 	}
 	if err := directory.Grant(requests); err != nil {
@@ -302,20 +342,20 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	return err
 }
 
-// agree asks for approval.
-func agree(ctx context.Context, env Env, o *options) error {
+// agree asks for approval of what a command would do.
+func agree(ctx context.Context, env Env, o *options, command, question string) error {
 	if o.yes {
 		return nil
 	}
 	if !env.Terminal {
-		return exitf(exitDenied, "trust needs a terminal\nUse --yes to trust without a prompt.")
+		return exitf(exitDenied, "%s needs a terminal\nUse --yes to approve without a prompt.", command)
 	}
-	answer, err := prompt(ctx, env.Stderr, newAnswers(env.Stdin), "Trust this project? [y/N] ")
+	answer, err := console.Prompt(ctx, env.Stderr, console.NewAnswers(env.Stdin), question+" [y/N] ")
 	if err != nil {
 		return exitf(exitDenied, "no answer: %v", err)
 	}
 	if !approval.IsYes(answer) {
-		return exitf(exitDenied, "not trusted")
+		return exitf(exitDenied, "not approved")
 	}
 	return nil
 }

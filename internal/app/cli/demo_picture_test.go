@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/demo"
 	"github.com/adze-dev/adze/internal/app/playback"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/journal"
@@ -67,7 +68,12 @@ func each(entries []journal.Entry) iter.Seq2[journal.Entry, error] {
 func demoJournal(t *testing.T) []journal.Entry {
 	t.Helper()
 	var out bytes.Buffer
-	d, end, err := prepareDemo(Env{
+	p, err := demo.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	d := &demonstration{p, Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Dir: t.TempDir(), Home: t.TempDir(), Helper: helper,
 		Getenv: func(name string) string {
 			if name == "PATH" {
@@ -75,17 +81,13 @@ func demoJournal(t *testing.T) []journal.Entry {
 			}
 			return ""
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer end()
+	}}
 	const id = "00000000-0000-4000-8000-000000000000"
-	o := &options{cwd: d.work, mode: permission.Plan}
+	o := &options{cwd: d.Dir, mode: permission.Plan}
 	if err := d.print(context.WithoutCancel(t.Context()), o, session.Options{Record: &session.Recording{ID: id}}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	all := journal.Sessions{Home: filepath.Join(d.scratch, "home", ".adze")}
+	all := journal.Sessions{Home: filepath.Join(d.Home, ".adze")}
 	log, err := all.Entries(id)
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +101,16 @@ func demoJournal(t *testing.T) []journal.Entry {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Data = json.RawMessage(same(string(e.Data), d))
+		e.Data = json.RawMessage(same(string(e.Data), p))
 		entries = append(entries, e)
 	}
 	return entries
 }
 
 // same replaces what differs from run to run.
-func same(text string, d *demo) string {
-	text = strings.ReplaceAll(text, d.scratch, "/home/ada")
-	text = strings.ReplaceAll(text, d.page.Host, "127.0.0.1:8000")
+func same(text string, p *demo.Project) string {
+	text = strings.ReplaceAll(text, filepath.Dir(p.Home), "/home/ada")
+	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "127.0.0.1:8000")
 	text = regexp.MustCompile(`"ms":\d+`).ReplaceAllString(text, `"ms":0`)
 	return regexp.MustCompile(`Duration: [0-9.µms]+`).ReplaceAllString(text, "Duration: 3ms")
 }

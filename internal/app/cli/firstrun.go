@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/app/models"
-	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/tool"
 )
@@ -19,7 +18,7 @@ import (
 // found meanwhile.
 func (h *screenHost) header(notices []string, fresh bool) []tui.Row {
 	place := homeRelative(h.session.Directory.Path, h.env.Home)
-	if branch := h.branch.name(h.session.Directory.Path); branch != "" {
+	if branch := h.branch.Name(h.session.Directory.Path); branch != "" {
 		place += " (" + branch + ")"
 	}
 	rows := []tui.Row{{Label: "Adze", Text: place}}
@@ -58,7 +57,7 @@ func (h *screenHost) untrusted() string {
 
 // trustHint is how the user can trust the project.
 func (h *screenHost) trustHint() string {
-	if slices.ContainsFunc(h.commands.List(), func(c slash.Command) bool { return c.Name == "trust" }) {
+	if slices.Contains(h.commands.Names(), "trust") {
 		return "/trust"
 	}
 	return "adze trust"

@@ -17,10 +17,11 @@ import (
 const (
 	cmdPrompt   = "prompt"
 	cmdAgent    = cmdPrompt + " acp" // what a model works in
-	cmdSessions = "session-list session-show session-fork session-delete session-export session-replay undo redo diff"
-	cmdTools    = "tool-list tool-show tool-call tool-run"
-	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
-	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
+	cmdSessions = "session-list session-show session-search session-fork session-delete session-export " +
+		"session-replay undo redo diff"
+	cmdTools  = "tool-list tool-show tool-call tool-run"
+	cmdConfig = "config-list config-get config-set config-unset config-path config-schema"
+	cmdMCP    = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
 )
 
 // flags returns the one table of flags, in the order of the help. They set the fields of o.
@@ -65,10 +66,30 @@ func workFlags(o *options) []flag {
 		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdAgent,
 			about: "stop after this time, such as 90s or 10m (exit code 55)",
 			to:    duration(&o.maxTime)},
+		{long: "until", value: "COMMAND", on: cmdPrompt, about: "with -p: continue until this command exits with 0; " +
+			"it runs in a trial each time\nthe model ends its turn",
+			to: func(v string) error {
+				if o.goal.Command = strings.TrimSpace(v); o.goal.Command == "" {
+					return fmt.Errorf("expected a command")
+				}
+				return nil
+			}},
+		{long: "until-turns", value: "N", on: cmdPrompt, about: "with --until: stop after the command failed N times " +
+			"(default 20, exit code 53)", to: limit(&o.goal.Turns)},
+		{long: "until-time", value: "TIME", on: cmdPrompt, about: "with --until: stop after this time (default 60m, " +
+			"exit code 55)", to: duration(&o.goal.Time)},
+		{long: "until-cost", value: "USD", on: cmdPrompt, about: "with --until: stop after this cost in US dollars " +
+			"(exit code 55)",
+			to: func(v string) (err error) {
+				if o.goal.Cost, err = strconv.ParseFloat(v, 64); err != nil || !(o.goal.Cost > 0) {
+					return fmt.Errorf("expected an amount in US dollars above 0, got %q", v)
+				}
+				return nil
+			}},
 		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if a call failed or was denied",
 			to: yes(&o.strict)},
 		{long: "json", on: "permission-check mcp-list mcp-tools models version usage session-list session-show " +
-			"session-fork session-delete diff " + cmdConfig + " " + cmdTools,
+			"session-search session-fork session-delete diff " + cmdConfig + " " + cmdTools,
 			about:  "print JSON; deny calls that require approval",
 			abouts: jsonAbouts(),
 			to:     yes(&o.json)},
@@ -83,8 +104,10 @@ func workFlags(o *options) []flag {
 // lastFlags come at the end of every help.
 func lastFlags(o *options) []flag {
 	return []flag{
-		{long: "yes", on: "trust undo redo session-delete sandbox-run", about: "trust without prompting",
-			abouts: map[string]string{
+		{long: "yes", on: "trust config-import undo redo session-delete sandbox-run plugin-add plugin-update",
+			about: "trust without prompting", abouts: map[string]string{
+				"config-import": "write without prompting",
+				"plugin-add":    "add without prompting", "plugin-update": "update without prompting",
 				"undo": "don't prompt", "redo": "don't prompt", "session-delete": "don't prompt",
 				"sandbox-run": "keep what a trial changed without prompting",
 			},
@@ -127,7 +150,7 @@ func lastFlags(o *options) []flag {
 // jsonAbouts are the texts of --json for commands without calls.
 func jsonAbouts() map[string]string {
 	texts := map[string]string{}
-	for _, c := range strings.Fields(cmdConfig + " diff usage") {
+	for _, c := range strings.Fields(cmdConfig + " diff usage session-search") {
 		texts[c] = "print JSON"
 	}
 	return texts
@@ -227,8 +250,9 @@ type recordOptions struct {
 	older   int    // delete sessions that weren't used for this many days; 0: those that are named
 	latest  bool   // continue the newest session of the directory
 	resume  bool   // continue a session: that of the ID, or one that the user chooses
-	id      string // or the start of one, or words of a title
+	id      string // or the start of one, a name, or words of a title
 	newID   string
+	name    string // for the session; "": it keeps what it has
 	fork    bool
 	off     bool
 	all     bool   // of every directory
@@ -241,8 +265,8 @@ func sessionFlags(o *options) []flag {
 		{long: "continue", short: "c", on: cmdPrompt, about: "continue the newest session of this directory",
 			to: yes(&o.record.latest)},
 		{long: "resume", short: "r", value: "[ID]", noun: aSession, optional: startsUUID, on: cmdPrompt,
-			about: "continue a session; the first 4 or more characters of its ID are enough,\nor, with -p, words of " +
-				"its title. Without an ID, choose from a list",
+			about: "continue a session; the first 4 or more characters of its ID or a part of its name\nare enough, " +
+				"or, with -p, words of its title. Without an ID, choose from a list",
 			to: func(v string) error {
 				o.record.resume, o.record.id = true, v
 				return nil
@@ -257,6 +281,8 @@ func sessionFlags(o *options) []flag {
 				}
 				return nil
 			}},
+		{long: "name", value: "NAME", on: cmdPrompt, about: "name the session, for --resume NAME",
+			to: text(&o.record.name)},
 		{long: "no-session", on: cmdAgent + " mcp-serve", about: "don't record the session; it can't be resumed",
 			to: yes(&o.record.off)},
 		{long: "chat-recording", on: cmdAgent, hidden: true, to: recordingSetting(o)}, // of Qwen Code
@@ -300,11 +326,28 @@ func startsUUID(word string) bool {
 	return true
 }
 
-// titleWords takes the words beside a prompt that follow --resume: they name the session by its title. Without a
-// prompt, they are the prompt.
-func titleWords(o *options, words []string) (rest []string) {
-	if o.record.resume && o.record.id == "" && (o.hasPrompt || o.firstPrompt != "") {
-		o.record.id, words = strings.Join(words, " "), nil
+// titleWords takes the words after --resume that name the session: beside a prompt they are all its name or words of
+// its title. Otherwise they are a part of its name, or its name and the prompt; other words are the prompt.
+func titleWords(env Env, o *options, words []string) (rest []string) {
+	if !o.record.resume || o.record.id != "" || len(words) == 0 {
+		return words
+	}
+	text := strings.Join(words, " ")
+	if o.hasPrompt || o.firstPrompt != "" {
+		o.record.id = text
+		return nil
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return words // it is reported later
+	}
+	switch all := record.Of(directory); {
+	case all.IsName(text, false):
+		o.record.id = text
+		return nil
+	case all.IsName(words[0], true):
+		o.record.id = words[0]
+		return words[1:]
 	}
 	return words
 }
@@ -318,13 +361,15 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 		return nil, usagef("use either --continue or --resume, not both")
 	case r.off && (continues || r.fork):
 		return nil, usagef("--no-session can't be used with --continue, --resume or --fork-session")
+	case r.off && r.name != "":
+		return nil, usagef("--no-session can't be used with --name")
 	case r.fork && !continues:
 		return nil, usagef("--fork-session needs a session to copy\nAdd --continue or --resume ID.")
 	case r.newID != "" && continues && !r.fork:
 		return nil, usagef("--session-id can't be used with --continue or --resume\nAdd --fork-session to continue a " +
 			"copy under this ID.")
 	}
-	out := &session.Recording{ID: r.newID, Fork: r.fork, Off: r.off}
+	out := &session.Recording{ID: r.newID, Name: r.name, Fork: r.fork, Off: r.off}
 	if !continues {
 		return out, nil
 	}
@@ -338,7 +383,8 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 	case r.id != "":
 		out.Resume, err = record.Of(directory).Find(r.id)
 		var unknown *journal.UnknownError
-		if errors.As(err, &unknown) && !startsUUID(r.id) {
+		var names *record.NameError
+		if errors.As(err, &unknown) && !startsUUID(r.id) || errors.As(err, &names) && env.Terminal {
 			out.Resume, err = chooseSession(ctx, env, directory, r.id)
 		}
 	default:

@@ -13,14 +13,17 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/files"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
+	"github.com/adze-dev/adze/internal/app/statusline"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
@@ -29,15 +32,15 @@ import (
 
 // isInteractive reports whether a command line opens a conversation: no prompt, and a terminal on both sides.
 func isInteractive(env Env, o *options, words []string) bool {
-	_, in := terminalFile(env.Stdin)
-	_, out := terminalFile(env.Stdout)
+	_, in := console.File(env.Stdin)
+	_, out := console.File(env.Stdout)
 	return in && out && !o.hasPrompt && len(words) == 0 && (o.format == "" || o.format == formatText)
 }
 
 // runInteractive holds a conversation in the terminal.
 func runInteractive(ctx context.Context, env Env, o *options) error {
-	in, _ := terminalFile(env.Stdin)
-	out, _ := terminalFile(env.Stdout)
+	in, _ := console.File(env.Stdin)
+	out, _ := console.File(env.Stdout)
 	h := &screenHost{env: env, options: o, all: &hosts{}}
 	h.env.notify = h.note
 	command, err := pickFirst(env, o)
@@ -97,7 +100,8 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			Prompt: o.firstPrompt, Command: command, Earlier: earlier(s),
 			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications,
 			HideTitle: ui.HideTitle, Terminal: env.Getenv,
-			History: promptHistory(s.Directory.Home), Editor: editorOf(env), Keys: ui.Keys,
+			History: tui.OpenHistory(filepath.Join(s.Directory.Home, "prompts.jsonl")),
+			Editor:  env.streams().Editor(), Keys: ui.Keys,
 			Vim:         s.Settings.General.VimMode,
 			OutputLines: ui.OutputLines,
 		})
@@ -135,7 +139,7 @@ type screenHost struct {
 
 	opened model.Model // the demo's; nil: the session opens its own
 
-	branch    branch
+	branch    statusline.Branch
 	continues bool   // a session that was resumed
 	unsent    string // the last prompt, if no model could be opened for it; of the goroutine that runs prompts
 
@@ -214,6 +218,9 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		h.unsent = typed
 		return tui.Reply{}, turnError(ctx, err)
+	}
+	if err = talk.SetGoal(ctx, said.Goal); err != nil {
+		return tui.Reply{}, err
 	}
 	_, err = talk.Turn(ctx, said.Parts...)
 	return tui.Reply{}, turnError(ctx, err)
@@ -317,7 +324,7 @@ func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(),
 		Directory: filepath.Base(h.session.Directory.Path),
-		Branch:    h.branch.name(h.session.Directory.Path), Jobs: len(h.session.Tools.Running()),
+		Branch:    h.branch.Name(h.session.Directory.Path), Jobs: len(h.session.Tools.Running()),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	st.Cost, _ = h.session.Models.Cost()
@@ -354,7 +361,7 @@ func (h *screenHost) current() *session.Conversation {
 }
 
 // Todos is the model's to-do list.
-func (h *screenHost) Todos() builtin.TodoList { return h.session.Tools.Todos("") }
+func (h *screenHost) Todos() todo.List { return h.session.Tools.Todos("") }
 
 // NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.
 func (h *screenHost) NextMode() {
@@ -410,6 +417,18 @@ func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.
 func (h *screenHost) Aside(typed string) bool {
 	c, ok := h.commands.Find(typed)
 	return ok && c.Aside && h.current() != nil
+}
+
+// Clipboard attaches the image of the clipboard, or returns its text.
+func (h *screenHost) Clipboard(ctx context.Context) (label, text string, err error) {
+	image, text, err := console.Clipboard{
+		Dir: h.env.Home, Path: h.env.Getenv("PATH"), Roots: h.session.Tools.Roots(),
+		Environ: proc.Environ(h.session.Env.ProgramEnviron(), nil),
+	}.Read(ctx)
+	if image != nil && err == nil {
+		label, err = h.session.AddImageData(image)
+	}
+	return label, text, err
 }
 
 // homeRelative is a path with ~ for the home directory.

@@ -214,7 +214,7 @@ func withServer(env Env, o *options, words []string, usage string,
 // mcpFlags are the flags of adze mcp alone.
 func mcpFlags(o *options) []flag {
 	return []flag{
-		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path",
+		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-import config-path",
 			about: "settings file: user (default) or project",
 			among: []string{string(project.ForUser), string(project.ForProject)},
 			to:    text(&o.scope)},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -22,7 +23,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if err := checkFormats(o); err != nil {
 		return err
 	}
-	words = titleWords(o, words)
+	words = titleWords(env, o, words)
 	if o.input == "stream-json" {
 		return runProgram(ctx, env, o, words)
 	}
@@ -35,8 +36,8 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if o.firstPrompt != "" {
 		return usagef("--prompt-interactive needs a terminal\nUse -p for a prompt without one.")
 	}
-	side := newScreen(env)
-	defer side.start()()
+	side := console.NewScreen(env.streams())
+	defer side.Start()()
 	env.Stderr = side // from now on the screen knows what is on it
 	so := session.Options{Sampling: true}
 	var err error
@@ -53,22 +54,25 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return refuse(env, o, err)
 	}
-	if w.piped == "" {
+	if w.piped == "" && o.goal.Command == "" {
 		if w.prompt, err = bangPrompt(ctx, env, s, w.prompt); err != nil || w.prompt == "" {
 			return err
 		}
 	}
 	s.Outside.Connect()
 	if env.Terminal {
-		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(newTerminal(env, side).ask), true
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(console.NewAsker(env.streams(), side).Ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
 	said, isCommand, err := commands.Expand(ctx, w.prompt)
 	if err != nil {
 		return refuse(env, o, err)
 	}
+	if said.ForPerson() && o.goal.Command != "" {
+		return refuse(env, o, usagef("--until needs a prompt for the model"))
+	}
 	if said.ForPerson() {
-		return newOutput(env, o, s, commands, side, "").end(agent.Answer{Text: said.Text()}, nil)
+		return newOutput(env, o, s, commands, side, "").End(agent.Answer{Text: said.Text()}, nil)
 	}
 	m, err := s.Models.Open(ctx)
 	if err != nil {
@@ -85,14 +89,19 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	out := newOutput(env, o, s, commands, side, m.Name())
 	failed := false
 	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), History: said.History,
-		Below: out.below, Observe: func(e agent.Event) {
+		Below: out.Below, Observe: func(e agent.Event) {
 			if r, ok := e.(agent.Responded); ok {
 				failed = failed || anyFailed(r.Outcomes)
 			}
-			out.event(e)
+			out.Event(e)
 		}})
+	if o.goal.Command != "" {
+		if err := talk.SetGoal(ctx, &o.goal); err != nil {
+			return refuse(env, o, err)
+		}
+	}
 	answer, err := talk.Run(ctx, said.Parts...)
-	if printed := out.end(answer, err); printed != nil {
+	if printed := out.End(answer, err); printed != nil {
 		return printed
 	}
 	if err != nil {
@@ -105,9 +114,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 }
 
 // background moves what runs to the background, because the user does not want to wait.
-func background(s *session.Session, side *screen) {
+func background(s *session.Session, side *console.Screen) {
 	for _, id := range s.Tools.Background() {
-		side.tell("moved to the background as " + id)
+		side.Tell("moved to the background as " + id)
 	}
 }
 
@@ -156,14 +165,4 @@ func report(env Env, o *options, err error) error {
 		return err
 	}
 	return exitf(code, "")
-}
-
-// editorOf is the user's editor.
-func editorOf(env Env) string {
-	for _, name := range []string{"VISUAL", "EDITOR"} {
-		if e := env.Getenv(name); e != "" {
-			return e
-		}
-	}
-	return "vi"
 }

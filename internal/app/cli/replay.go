@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/playback"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
 )
@@ -105,8 +107,8 @@ func replayTerminal(env Env, r replayOptions) (in, out *os.File, err error) {
 	if r.cast != "" || r.svg != "" {
 		return nil, nil, nil
 	}
-	in, isIn := terminalFile(env.Stdin)
-	out, isOut := terminalFile(env.Stdout)
+	in, isIn := console.File(env.Stdin)
+	out, isOut := console.File(env.Stdout)
 	if !isIn || !isOut {
 		return nil, nil, usagef("session replay needs a terminal, or a file to write\nAdd --cast FILE or --svg FILE.")
 	}
@@ -145,7 +147,7 @@ func writeReplay(ctx context.Context, env Env, r replayOptions, all journal.Sess
 		}
 		f, err := createReplay(env, x.name)
 		if err != nil {
-			return fmt.Errorf("%s %s: %w", x.flag, x.name, cause(err))
+			return fmt.Errorf("%s %s: %w", x.flag, x.name, nofollow.Cause(err))
 		}
 		files = append(files, f)
 		*x.w = f
@@ -215,13 +217,4 @@ func (f *replayFile) close(complete bool) error {
 		}
 	}
 	return errors.Join(err, os.Remove(f.temp.Name()))
-}
-
-// cause is the reason of an error about a file that the message names already.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/internal/app/acp"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/headless"
@@ -39,7 +39,7 @@ func mcpServe(ctx context.Context, env Env, o *options, _ []string) error {
 		return err
 	}
 	server := serve.New(serve.Options{
-		Version: env.Version, Tools: names, Abroad: []string{builtin.WebSearchTool},
+		Version: env.Version, Tools: names, Abroad: []string{web.SearchTool},
 		Instructions: "The tools work in " + dir + ". Paths are absolute.",
 		Session: func(c serve.Client) (*tool.Executor, func(), error) {
 			return openConnection(env, o, dir, c)
@@ -297,6 +297,11 @@ func checkFormats(o *options) error {
 		return exitf(exitInput, "--json-schema can't be used with --input-format stream-json")
 	case o.firstPrompt != "" && o.hasSchema:
 		return exitf(exitInput, "--json-schema can't be used with --prompt-interactive\nUse -p instead.")
+	case o.goal.Command != "" && (!o.hasPrompt || o.hasSchema || o.input == "stream-json"):
+		return usagef("--until needs -p, and can't be used with --json-schema or --input-format\nUse /goal in a " +
+			"conversation.")
+	case o.goal.Command == "" && o.goal != session.Goal{}:
+		return usagef("--until-turns, --until-time and --until-cost need --until COMMAND")
 	}
 	return nil
 }

@@ -153,6 +153,7 @@ func settingFlags(o *options) []settings.Flag {
 	}{
 		{"--allowed-tools", "permissions.allow", o.allowedTools},
 		{"--exclude-tools", "tools.exclude", o.excludeTools},
+		{"--fallback-model", "model.fallbacks", o.fallbacks},
 		{"--core-tools", "tools.core", o.coreTools},
 		{"--allowed-mcp-server-names", "mcp.allowed", o.mcpServers},
 		{"--disabled-slash-commands", "slashCommands.disabled", o.noSlashes},

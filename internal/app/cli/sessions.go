@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -50,7 +51,7 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	short := shortest(all)
 	for _, s := range all {
-		title := tool.Visible(s.Title)
+		title := tool.Visible(s.Label())
 		if title == "" {
 			title = "(no prompt)"
 		}
@@ -120,6 +121,29 @@ func sessionShow(ctx context.Context, env Env, o *options, words []string) error
 		}
 	}
 	return nil
+}
+
+// sessionSearch finds texts in the recorded sessions of all directories.
+func sessionSearch(_ context.Context, env Env, o *options, words []string) error {
+	if words = slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }); len(words) == 0 {
+		return usagef("usage: adze session search WORDS [--json]")
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	hits, err := record.Of(directory).SearchText(words)
+	if err != nil {
+		env.tell(err.Error()) // the others were searched
+	}
+	switch {
+	case o.json:
+		return printJSON(env.Stdout, append([]journal.Hit{}, hits...))
+	case len(hits) == 0:
+		return exitf(exitError, "no session has %s", strings.Join(words, " and "))
+	}
+	_, err = io.WriteString(env.Stdout, record.HitLines(hits, words, time.Now()))
+	return err
 }
 
 // sessionFork copies a session, or its start, and prints the ID of the copy.
@@ -237,38 +261,39 @@ func toDelete(env Env, o *options, words []string) (ids []string, err error) {
 // maxListed is how many sessions the user can choose from.
 const maxListed = 20
 
-// chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given
-// and one session has them, it is that one.
+// chooseSession lets the user choose one of the directory's sessions whose names or titles have some words. If words
+// are given and one session has them, it is that one.
 func chooseSession(ctx context.Context, env Env, directory project.Directory, words string) (string, error) {
 	found, err := record.Of(directory).Recorded(false)
 	if err != nil {
 		return "", err
 	}
-	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" || !hasWords(s.Title, words) })
+	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" || !hasWords(s.Label(), words) })
 	switch {
 	case len(found) == 0 && words == "":
 		return "", fmt.Errorf("no session to resume in %s", directory.Path)
 	case len(found) == 0:
-		return "", fmt.Errorf("no session with %q in its title in %s\nSee 'adze session list'.", words, directory.Path)
+		return "", fmt.Errorf("no session with %q in its name or title in %s\nSee 'adze session list'.", words,
+			directory.Path)
 	case len(found) == 1 && words != "":
 		return found[0].ID, nil
 	case !env.Terminal && words != "":
 		list := sessionTable(found[:min(len(found), maxListed)], false, time.Now())
-		return "", fmt.Errorf("%d sessions have %q in their titles\n%sAdd the ID of one of them: --resume ID",
+		return "", fmt.Errorf("%d sessions have %q in their names or titles\n%sAdd the ID of one of them: --resume ID",
 			len(found), words, list)
 	case !env.Terminal:
-		return "", fmt.Errorf("--resume needs an ID or words of a title: this session is non-interactive\nSee 'adze " +
-			"session list', or continue the newest with --continue.")
+		return "", fmt.Errorf("--resume needs an ID, a name or words of a title: this session is " +
+			"non-interactive\nSee 'adze session list', or continue the newest with --continue.")
 	}
 	found = found[:min(len(found), maxListed)]
 	lines := strings.Split(strings.TrimRight(sessionTable(found, false, time.Now()), "\n"), "\n")
 	for i, l := range lines {
 		fmt.Fprintf(env.Stderr, "%3d  %s\n", i+1, l)
 	}
-	in := newAnswers(env.Stdin)
+	in := console.NewAnswers(env.Stdin)
 	for {
 		fmt.Fprintf(env.Stderr, "Resume which session? [1-%d] ", len(found))
-		line, err := in.next(ctx)
+		line, err := in.Next(ctx)
 		if err != nil {
 			return "", exitf(exitInterrupted, "no session chosen")
 		}
@@ -280,7 +305,7 @@ func chooseSession(ctx context.Context, env Env, directory project.Directory, wo
 	}
 }
 
-// hasWords reports whether a title contains all words, in any case.
+// hasWords reports whether a name or a title contains all words, in any case.
 func hasWords(title, words string) bool {
 	title = strings.ToLower(title)
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(words)),

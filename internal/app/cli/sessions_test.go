@@ -178,8 +178,9 @@ func TestDeleteOldSessions(t *testing.T) {
 
 // Tokens are summed by day and model; models with a price have a cost.
 func TestUsage(t *testing.T) {
-	h := recordedEvery(t, 25*time.Hour, "first", "second", "third")
-	code, out, stderr := h.run(t, false, "", "usage", "--days", "3")
+	// Of 47, 94 and 141 hours ago, the last five days have the first two, whatever the time of day is.
+	h := recordedEvery(t, 47*time.Hour, "first", "second", "third")
+	code, out, stderr := h.run(t, false, "", "usage", "--days", "5")
 	if code != exitOK || strings.Count(out, "\n") != 4 || !strings.HasPrefix(out, "DAY ") || !strings.Contains(out, "\ntotal ") {
 		t.Errorf("exit %d\n%s%s", code, out, stderr)
 	}
@@ -200,7 +201,7 @@ func TestUsage(t *testing.T) {
 func TestResumeWithoutID(t *testing.T) {
 	h := newRecordedHome(t, "first", "second")
 	code, _, stderr := h.run(t, false, "", "-r", "-p", "x")
-	if code != exitInput || !strings.Contains(stderr, "--resume needs an ID or words of a title") {
+	if code != exitInput || !strings.Contains(stderr, "--resume needs an ID, a name or words of a title") {
 		t.Errorf("without a terminal: exit %d: %s", code, stderr)
 	}
 	env := Env{Stdin: strings.NewReader("7\n2\n"), Stderr: &bytes.Buffer{}, Terminal: true, Home: h.home, Dir: h.dir, Getenv: func(string) string { return "" }}
@@ -231,7 +232,7 @@ func TestResumeByTitle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rest := titleWords(o, words); len(rest) > 0 {
+		if rest := titleWords(env, o, words); len(rest) > 0 {
 			t.Errorf("%q: left %q", args, rest)
 		}
 		r, err := recording(t.Context(), env, o)
@@ -246,13 +247,13 @@ func TestResumeByTitle(t *testing.T) {
 		}
 	}
 	_, _, err := choose("", false, "-r", "fix", "-p", "x")
-	if err == nil || !strings.Contains(err.Error(), `2 sessions have "fix" in their titles`) || !strings.Contains(err.Error(), "fix the Parser") {
+	if err == nil || !strings.Contains(err.Error(), `2 sessions have "fix" in their names or titles`) || !strings.Contains(err.Error(), "fix the Parser") {
 		t.Errorf("several: %v", err)
 	}
 	if id, shown, err := choose("2\n", true, "-r", "fix", "-p", "x"); id != h.ids[0] || err != nil || !strings.Contains(shown, "Resume which session? [1-2]") {
 		t.Errorf("several in a terminal: %q, %v\n%s", id, err, shown)
 	}
-	if _, _, err := choose("", false, "-r", "nothing", "-p", "x"); err == nil || !strings.Contains(err.Error(), `no session with "nothing" in its title`) {
+	if _, _, err := choose("", false, "-r", "nothing", "-p", "x"); err == nil || !strings.Contains(err.Error(), `no session with "nothing" in its name or title`) {
 		t.Errorf("none: %v", err)
 	}
 	if _, _, err := choose("", false, "--resume=ffff"); err == nil || !strings.Contains(err.Error(), "unknown session") {

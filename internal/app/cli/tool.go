@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/permission"
@@ -67,7 +68,7 @@ func toolShow(ctx context.Context, env Env, o *options, s *session.Session, word
 func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	args := json.RawMessage(words[1])
 	if words[1] == "-" {
-		text, err := io.ReadAll(io.LimitReader(env.Stdin, maxLine))
+		text, err := io.ReadAll(io.LimitReader(env.Stdin, console.MaxLine))
 		if err != nil {
 			return fmt.Errorf("read the arguments from stdin: %w", err)
 		}
@@ -87,7 +88,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		return preview(ctx, env, o, s, call)
 	}
 	if env.Terminal && !o.json {
-		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(newTerminal(env, newScreen(env)).ask), true
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(env.asker()), true
 	}
 	batch := s.Executor.Batch(ctx)
 	batch.Add(call)
@@ -185,18 +186,7 @@ func previewText(p *permission.Policy, r tool.Request, d tool.Decision) string {
 	}
 	text := fmt.Sprintf("Would %s\n%s\n", tool.Visible(r.Description), verdict)
 	q := approval.Rules{}.Question(r, d)
-	switch c := r.Confirm.(type) {
-	case nil:
-	case tool.FileDiff:
-		text += tool.Visible(c.Diff)
-	case tool.Command:
-		text += indented(tool.Visible(c.Line)) + sandboxFact(c)
-	case tool.Literal:
-		text += literalText(q, c)
-	default:
-		text += indented(tool.Visible(strings.TrimRight(c.Markdown(), "\n")))
-	}
-	return text + warnings(q.Warnings)
+	return text + console.Preview(q)
 }
 
 // printJSON prints one value on one line.

@@ -11,12 +11,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
-	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
@@ -95,7 +94,7 @@ func (r *tried) judge(ctx context.Context, command string, yes bool) error {
 	q.Choices = slices.DeleteFunc(q.Choices, func(c approval.Choice) bool { return c.Act == approval.Rerun })
 	asks := len(f.Changes) > 0 && len(r.found.Conflicts) == 0 && r.env.Terminal && (!yes || len(f.AllWarnings()) > 0)
 	if !asks {
-		fmt.Fprint(r.env.Stderr, effectLines(f)+warnings(f.AllWarnings()))
+		fmt.Fprint(r.env.Stderr, console.EffectLines(f)+console.Warnings(f.AllWarnings()))
 	}
 	switch {
 	case len(f.Changes) == 0:
@@ -113,7 +112,7 @@ func (r *tried) judge(ctx context.Context, command string, yes bool) error {
 		return exitf(exitDenied, "nothing was kept: requires approval, and this session is non-interactive\nUse "+
 			"--yes to keep the changes without a prompt.")
 	}
-	d, err := newTerminal(r.env, newScreen(r.env)).ask(ctx, q)
+	d, err := r.env.asker()(ctx, q)
 	switch {
 	case err != nil:
 		return exitf(exitDenied, "nothing was kept")
@@ -173,9 +172,11 @@ func (r *tried) effects(command string) tool.Effects {
 	if n := r.found.TooLong; n > 0 {
 		f.Temp = append(f.Temp, fmt.Sprintf("%d with paths of over 4,095 characters", n))
 	}
-	room := 1 << 20 // for all diffs together
+	diffs := r.t.Diffs()
 	for _, c := range r.found.Changes {
-		e := tool.Effect{Path: r.name(c.Path), Abs: c.Path, Kind: tool.EffectChanged, Files: 1, Note: c.Note}
+		e := tool.Effect{
+			Path: r.name(c.Path), Abs: c.Path, Kind: tool.EffectChanged, Files: 1, Attributes: c.Attributes,
+		}
 		switch c.Kind {
 		case trial.Created:
 			e.Kind = tool.EffectNew
@@ -184,35 +185,13 @@ func (r *tried) effects(command string) tool.Effects {
 		}
 		if c.IsDir() {
 			e.Path, e.Files = e.Path+"/", c.Files
-		} else if old, now, ok := r.texts(c); ok && old != now {
-			compared := edit.Compare(old, now)
-			stat := compared.Stat()
-			e.Counted, e.Added, e.Removed = true, stat.AddedLines, stat.RemovedLines
-			if diff := compared.Unified(e.Path, e.Path); len(diff) <= room {
-				e.Diff, room = diff, room-len(diff)
-			}
+		} else {
+			diff, lines, counted := diffs.Of(c, e.Path)
+			e.Diff, e.Counted, e.Added, e.Removed = diff, counted, lines.AddedLines, lines.RemovedLines
 		}
 		f.Changes = append(f.Changes, e)
 	}
 	return f
-}
-
-// texts are a file before and after, if it is text.
-func (r *tried) texts(c trial.Change) (old, now string, ok bool) {
-	const largest = 256 << 10
-	read := func(f trial.File, from func(string) ([]byte, error)) (string, bool) {
-		if !f.Exists() {
-			return "", true
-		}
-		if !f.Mode.IsRegular() || f.Size > largest {
-			return "", false
-		}
-		b, err := from(c.Path)
-		return string(b), err == nil && utf8.Valid(b) && !slices.Contains(b, 0)
-	}
-	old, ok = read(c.Old, r.t.Before)
-	now, ok2 := read(c.New, r.t.After)
-	return old, now, ok && ok2
 }
 
 // name is a path as the user writes it.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/dev/ptytest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -71,9 +73,10 @@ func TestTypeAheadFillsInNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := takeSeat(t, `{}`)
 			s.Type("y\n1\ny\n1\n")
+			in := s.environment(nil).streams()
 			answered := make(chan tool.Decision, 1)
 			go func() {
-				d, err := terminalOf(s.environment(nil), nil).ask(t.Context(), c.r, tool.Decision{})
+				d, err := approval.Rules{}.Asker(console.NewAsker(in, console.NewScreen(in)).Ask)(t.Context(), c.r, tool.Decision{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -133,10 +136,11 @@ func TestWithdrawnPromptLeavesTheNextOneAnswerable(t *testing.T) {
 			stdin, typed := open()
 			painted, screen := io.Pipe()
 			prompts := bufio.NewReader(painted)
-			term := terminalOf(Env{Stdin: stdin, Stderr: screen, Getenv: func(string) string { return "" }}, nil)
+			in := console.Streams{Stdin: stdin, Stderr: screen, Getenv: func(string) string { return "" }}
+			asker := approval.Rules{}.Asker(console.NewAsker(in, console.NewScreen(in)).Ask)
 			answers := make(chan tool.Decision, 1)
 			ask := func(ctx context.Context) {
-				d, _ := term.ask(ctx, tool.Request{}, tool.Decision{})
+				d, _ := asker(ctx, tool.Request{}, tool.Decision{})
 				answers <- d
 			}
 			await := func() {

@@ -116,6 +116,7 @@ func (c *Report) Session(ctx context.Context, s *session.Session, found sandbox.
 	c.agents(s)
 	c.skills(s)
 	c.hooks(s)
+	c.languageServers(ctx, s)
 	c.sessions(s)
 	c.undo(ctx, s)
 	c.tools(ctx, s, name)
@@ -188,9 +189,6 @@ func (c *Report) settings(s *session.Session, warnings []string) {
 	}
 	for _, e := range s.Settings.Web.Credentials {
 		c.plain("network.credentials: " + e.Host + ", " + e.Header)
-		if s.Place() != permission.Overlay && s.Settings.Tools.Sandbox != "workspace" {
-			c.warn("it has no effect, because commands don't run in a sandbox with Adze's proxy")
-		}
 	}
 	for _, u := range s.Policy.Wide(s.Executor.Registry.All()) {
 		c.warn(u.String() + ": it also allows words that write, connect or run any program")

@@ -52,6 +52,8 @@ type effect struct {
 	Removed int             `json:"removed,omitempty"`
 	Ignored bool            `json:"ignored,omitempty"` // by git
 	Diff    string          `json:"diff,omitempty"`
+
+	Attributes string `json:"attributes,omitempty"` // "mode 0644 → 0755"
 }
 
 func effectsOf(f *tool.Effects) *effects {
@@ -64,7 +66,8 @@ func effectsOf(f *tool.Effects) *effects {
 		Network: f.Network, Warnings: f.AllWarnings(),
 	}
 	for _, c := range f.Changes {
-		out.Changes = append(out.Changes, effect{c.Path, c.Kind, c.Files, c.Added, c.Removed, c.Ignored, c.Diff})
+		out.Changes = append(out.Changes,
+			effect{c.Path, c.Kind, c.Files, c.Added, c.Removed, c.Ignored, c.Diff, c.Attributes})
 	}
 	return out
 }

@@ -162,6 +162,9 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	if p.continues {
 		return talk.Continue(p.ctx)
 	}
+	if err := talk.SetGoal(p.ctx, said.Goal); err != nil {
+		return agent.Answer{}, err
+	}
 	parts := said.Parts
 	if isCommand {
 		talk.Append(said.History...)

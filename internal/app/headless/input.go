@@ -1,7 +1,6 @@
 package headless
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -9,11 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/lines"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -36,16 +34,17 @@ type incoming struct {
 func (h *host) read(ctx context.Context) {
 	defer h.queue.close()
 	defer h.asked.close()
-	in := newLines(h.o.Stdin)
+	in := lines.New(h.o.Stdin, maxLine)
 	for ctx.Err() == nil {
-		line, long, err := in.next()
+		line, err := in.Next()
+		text := bytes.TrimSpace(line.Text)
 		switch {
 		case err != nil:
 			return
-		case long:
-			h.reject(json.RawMessage(requestID(line)), fmt.Errorf("the line is longer than %d MB", maxLine>>20))
-		case len(line) > 0:
-			h.take(ctx, line)
+		case line.Long:
+			h.reject(lines.ID(text, requestID), fmt.Errorf("the line is longer than %d MB", maxLine>>20))
+		case len(text) > 0:
+			h.take(ctx, text)
 		}
 	}
 }
@@ -58,7 +57,7 @@ func (h *host) take(ctx context.Context, line []byte) {
 		if errors.As(err, &kind) { // its text names Go types
 			err = fmt.Errorf("got %s", strings.TrimSpace(kind.Value+" "+kind.Field))
 		}
-		h.reject(json.RawMessage(requestID(line)), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
+		h.reject(lines.ID(line, requestID), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
 			err))
 		return
 	}
@@ -173,51 +172,5 @@ func newline(before string) string {
 // maxLine is the maximum length of a line. A longer one is skipped and answered with an error.
 const maxLine = 64 << 20
 
-// keptOfLong is how much of a line that is too long is kept, to find the ID of its request.
-const keptOfLong = 4 << 10
-
-// lines reads lines in bounded memory.
-type lines struct {
-	r     *bufio.Reader
-	limit int
-	buf   []byte
-}
-
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10), limit: maxLine} }
-
-// next reads a line without its newline; the last one may lack one. long reports that it is only the beginning of a
-// longer line. The line is valid until the next call.
-func (l *lines) next() (line []byte, long bool, err error) {
-	l.buf = l.buf[:0]
-	if cap(l.buf) > 1<<20 {
-		l.buf = nil // release the memory of a long message
-	}
-	read := false
-	for {
-		piece, err := l.r.ReadSlice('\n')
-		read = read || len(piece) > 0
-		if !long {
-			l.buf = append(l.buf, piece...)
-			if len(bytes.TrimRight(l.buf, "\r\n")) > l.limit {
-				long = true
-				l.buf = bytes.Clone(l.buf[:min(keptOfLong, len(l.buf))])
-			}
-		}
-		switch {
-		case err == bufio.ErrBufferFull:
-			continue
-		case err != nil && !read:
-			return nil, false, err
-		}
-		return bytes.TrimSpace(l.buf), long, nil // the error is returned again by the next read
-	}
-}
-
-// requestID finds the ID of a request in the beginning of its line.
-func requestID(line []byte) string {
-	m := regexp.MustCompile(`"request_id"\s*:\s*("(?:[^"\\]|\\.){0,500}"|-?[0-9]{1,18})`).FindSubmatch(line)
-	if m == nil {
-		return ""
-	}
-	return string(m[1])
-}
+// requestID is the key of the ID of a request.
+const requestID = "request_id"

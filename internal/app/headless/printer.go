@@ -146,7 +146,7 @@ func (j *Printer) Begin() {
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(j.o.Commands),
+		"permission_mode": s.Policy.Mode().String(), "slash_commands": j.o.Commands.Names(),
 		"agents": agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})
 }
@@ -175,14 +175,6 @@ func agentNames(s *session.Session) []string {
 	names := []string{}
 	for _, t := range s.Definitions.TaskTypes() {
 		names = append(names, t.Name)
-	}
-	return names
-}
-
-func commandNames(commands *slash.Commands) []string {
-	names := []string{}
-	for _, c := range commands.List() {
-		names = append(names, c.Name)
 	}
 	return names
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (h *host) supportedCommands(context.Context, json.RawMessage) (any, error) {
-	names := commandNames(h.out.o.Commands)
+	names := h.out.o.Commands.Names()
 	slices.Sort(names)
 	return map[string]any{"subtype": "supported_commands", "commands": names}, nil
 }

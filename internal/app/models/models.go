@@ -39,6 +39,7 @@ type Models struct {
 	settings *settings.Settings
 	log      *requestlog.Log // nil: none
 	spent    spending
+	rests    rests
 	opens    gate // models are opened one at a time; that may take as long as a server does
 
 	mu     sync.Mutex    // of what follows; nothing waits while it is held
@@ -46,7 +47,7 @@ type Models struct {
 	main   connected
 	where  Place     // of the main model
 	before []opening // earlier main models, for running subagents and to switch back
-	others map[string]connected
+	others map[string]opening
 
 	Quiet bool // a front end shows which model was found
 
@@ -177,9 +178,9 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 }
 
 // other opens a model in addition to the configured one, once.
-func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
+func (m *Models) other(ctx context.Context, name string) (opening, error) {
 	if err := m.opens.enter(ctx); err != nil {
-		return nil, err
+		return opening{}, err
 	}
 	defer m.opens.leave()
 	m.mu.Lock()
@@ -188,17 +189,17 @@ func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
 	if ok {
 		return other, nil
 	}
-	opened, _, err := m.openModel(ctx, name, true)
+	opened, where, err := m.openModel(ctx, name, true)
 	if err != nil {
-		return nil, err
+		return opening{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.others == nil {
-		m.others = map[string]connected{}
+		m.others = map[string]opening{}
 	}
-	m.others[name] = opened
-	return opened, nil
+	m.others[name] = opening{opened, where}
+	return m.others[name], nil
 }
 
 // ForCrew returns the models that subagents may name if the session's model leads; nil: all use the leader's.
@@ -234,6 +235,9 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		return nil, Place{}, err
 	}
 	if ok {
+		if len(m.settings.Model.Fallbacks) > 0 {
+			found.options.Retry.Budget = m.settings.Model.Wait()
+		}
 		opened, err := found.open(ctx, m.learn)
 		return m.spent.of(logging(m.log, opened, found.options.Key)), found.where(), err
 	}

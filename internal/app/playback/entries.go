@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -412,7 +412,7 @@ func (p *play) finished(e journal.Entry, d journal.Finished) {
 	if f := d.Outcome.Error; f != nil {
 		o.Error = &tool.Failure{Type: f.Type, Message: f.Message, Model: f.Model}
 	}
-	var todos builtin.TodoList
+	var todos todo.List
 	if len(d.Todos) > 0 && json.Unmarshal(d.Todos, &todos) == nil {
 		o.Result.Display = todos
 	}

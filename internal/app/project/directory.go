@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
@@ -18,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 	"github.com/adze-dev/adze/permission"
 )
 
@@ -157,14 +159,7 @@ func Canonical(path string) string {
 	if path == "" {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	parent := filepath.Dir(path)
-	if parent == path {
-		return path
-	}
-	return filepath.Join(Canonical(parent), filepath.Base(path))
+	return realpath.Existing(path)
 }
 
 // CheckAdded returns an error if a path can't be a further directory of the workspace. The root directory and the home
@@ -237,7 +232,7 @@ func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 		}
 	}
 	path, err := f.Change(scope, func(path string, text []byte) ([]byte, error) {
-		return settings.AllowRules(path, text, permission.SplitOffer(offer))
+		return settings.AddRules(path, text, "allow", permission.SplitOffer(offer))
 	})
 	if err != nil || scope != ForProject {
 		return path, err
@@ -287,6 +282,14 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 // RecoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
 func (f Directory) RecoverTrials(roots []string) error {
 	return trial.Recover(filepath.Join(f.Home, trialDir), roots)
+}
+
+// Plugins returns where the user's plugins are.
+func (d Directory) Plugins() plugin.Where {
+	return plugin.Where{
+		Home: d.Home, Servers: d.MCPState(), Project: d.Path, Helper: d.Env.Helper,
+		Lookup: d.Env.Lookup,
+	}
 }
 
 // Journaled returns a path of the user as in the journal: absolute, without links above it.

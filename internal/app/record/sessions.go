@@ -7,6 +7,9 @@ package record
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/spill"
 	"github.com/adze-dev/adze/internal/app/undo"
@@ -35,6 +39,7 @@ func Of(d project.Directory) Sessions { return Sessions{journal.Sessions{Home: d
 func SessionError(err error) error {
 	var unknown *journal.UnknownError
 	var many *journal.AmbiguousError
+	var names *NameError
 	var used *journal.InUseError
 	var taken *journal.ExistsError
 	var foreign *journal.ForeignError
@@ -48,6 +53,8 @@ func SessionError(err error) error {
 	case errors.As(err, &many):
 		next = "Use more characters of one of these: " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)],
 			", ")
+	case errors.As(err, &names):
+		next = "Use more of the name, or an ID."
 	case errors.As(err, &used):
 		next = "Close it there, or continue a copy with --fork-session."
 	case errors.As(err, &taken):
@@ -110,7 +117,7 @@ func (f Sessions) removeRest(id string) (int64, error) {
 	return results + saved, errors.Join(err, failed)
 }
 
-// maskedWriter masks tokens, which journals of older versions may contain.
+// maskedWriter masks tokens.
 type maskedWriter struct {
 	to     io.Writer
 	stream redact.Stream
@@ -159,13 +166,65 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		return Errorf("session %s has no entries: %s is empty, or was cut in its first line", id,
 			log.Path())
 	}
-	masked := &maskedWriter{to: w, stream: redact.NewMask(nil, redact.NewTable(nil)).Stream()}
-	out := bufio.NewWriterSize(masked, 64<<10)
-	if err := write(out, log.Read(1), f.Store()); err != nil {
+	err = writeMasked(w, func(out io.Writer) error { return write(out, log.Read(1), f.Store()) })
+	if err == nil && log.Torn() {
+		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
+	}
+	return err
+}
+
+// History writes the conversation of one agent of a session as text, from its start. Results of calls that read it are
+// left out: they would repeat it, and each other.
+func (f Sessions) History(w io.Writer, id, by string) error {
+	log, err := f.Entries(id)
+	if err != nil {
 		return SessionError(err)
 	}
-	if log.Torn() {
-		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
+	defer log.Close()
+	readers := map[string]bool{} // IDs of calls that read the history
+	own := func(yield func(journal.Entry, error) bool) {
+		for e, err := range log.Read(1) {
+			if mine := e.By == by || e.Type == journal.TypeOpened || err != nil; !mine {
+				continue
+			}
+			e.By = ""
+			switch e.Type {
+			case journal.TypeCalled, journal.TypeStarted:
+				if bytes.Contains(e.Data, []byte(`"`+builtin.HistoryPath+`"`)) {
+					readers[idOf(e)] = true
+				}
+			case journal.TypeFinished:
+				if len(readers) > 0 && readers[idOf(e)] {
+					e.Data = fmt.Appendf(nil, readHistory, idOf(e))
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	return writeMasked(w, func(out io.Writer) error { return export.Markdown(out, own, f.Store()) })
+}
+
+// readHistory is the outcome of a call that read the history.
+const readHistory = `{"id":%q,"outcome":{"name":"","status":"success","result":{"llmContent":"(as here)"},"ms":0}}`
+
+// idOf returns the ID of the call that an entry is about.
+func idOf(e journal.Entry) string {
+	var d struct {
+		ID   string
+		Call struct{ ID string }
+	}
+	_ = json.Unmarshal(e.Data, &d) // an entry without an ID is about no call
+	return cmp.Or(d.ID, d.Call.ID)
+}
+
+// writeMasked writes a document without tokens, which journals of older versions may contain.
+func writeMasked(w io.Writer, write func(io.Writer) error) error {
+	masked := &maskedWriter{to: w, stream: redact.NewMask(nil, redact.NewTable(nil)).Stream()}
+	out := bufio.NewWriterSize(masked, 64<<10)
+	if err := write(out); err != nil {
+		return SessionError(err)
 	}
 	return errors.Join(out.Flush(), masked.close())
 }

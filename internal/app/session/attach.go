@@ -315,7 +315,7 @@ func (s *Session) readResource(ctx context.Context, r resource) ([]tool.Part, er
 	}
 	d := s.Policy.Judge(tool.Request{
 		Declaration: tool.Declaration{
-			Name: r.server + "__resource", Origin: discover.Origin(r.server), Kind: tool.Read,
+			Name: discover.ResourceTool(r.server), Origin: discover.Origin(r.server), Kind: tool.Read,
 		},
 		Invocation: tool.Invocation{Description: "read " + r.text, Access: []tool.Access{tool.Nothing}},
 	})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
@@ -219,6 +220,7 @@ func (tree *canaryTree) disclosed(t *testing.T, numbers []int, spec *sandbox.Spe
 // The limits alone protect the secrets, even if a command is auto-approved by mistake. Without any one of them, some are
 // printed, so the commands would find a hole.
 func TestLimitsKeepSecretsFromAnyCommand(t *testing.T) {
+	serial.Test(t)
 	tree := newCanaryTree(t)
 	if why := tree.unlimited(false); why != "" {
 		t.Skip(why)

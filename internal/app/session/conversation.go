@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -62,6 +63,7 @@ type Conversation struct {
 	news    *changes
 	hooks   *hooks
 	budget  *agent.Budget
+	goal    atomic.Pointer[pursuit] // of the current or next prompt; nil: none
 	// structured returns the result of structured_output, nil before that; nil: the model replies with text.
 	structured func() json.RawMessage
 }
@@ -95,16 +97,19 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		}, Budget: budget, Final: final,
 		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
 		Catalog: c.catalog,
-		Observe: s.recorder.observing(news.observing(s.hooks.observing(s.warming(t.Observe)))),
-		Effort:  effort, CacheKey: key, Window: s.Models.Window, Unattended: !s.Env.HasUser || t.Unattended,
-		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
+		Observe: s.recorder.observing(news.observing(s.hooks.observing(s.warming(c.observing(t.Observe))))),
+		Effort:  effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect,
+		Unattended: !s.Env.HasUser || t.Unattended,
+		News:       c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting, Prompts: from.said(),
+		Past: s.Tools.Past(), Kept: s.keeps, Substitute: s.Models.Substitute,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow,
 		Budget: budget,
 		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
 		Started: s.hooks.begun, Finished: s.hooks.ended, Taken: from.agents(),
-		Effort: effort, CacheKey: key, Window: s.Models.Window,
+		Effort: effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect, Past: s.Tools.Past(),
+		Kept: s.keeps, Substitute: s.Models.Substitute,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
@@ -228,7 +233,7 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 	}
 	ctx, leave := c.hooks.enter(ctx)
 	defer leave()
-	answer, err := c.workOn(ctx, begin, c.work)
+	answer, err := c.pursue(ctx, begin, c.work)
 	err = c.hooks.stopped(ctx, err)
 	if c.structured == nil {
 		if err == nil {
@@ -238,7 +243,7 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 	}
 	if err == nil && c.structured() == nil {
 		var more agent.Answer
-		remind := func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) }
+		remind := func(ctx context.Context) (agent.Answer, error) { return c.tell(ctx, model.Text(remindText)) }
 		more, err = c.workOn(ctx, remind, c.work)
 		answer = sum(answer, more)
 	}
@@ -275,14 +280,21 @@ func (c *Conversation) workOn(ctx context.Context, begin starter, work func(cont
 		var next agent.Answer
 		next, err = work(ctx, func(ctx context.Context) (agent.Answer,
 			error) {
-			return c.agent.Run(ctx, model.Text(why))
+			return c.tell(ctx, model.Text(why))
 		})
 		answer = sum(answer, next)
 	}
 	if err != nil {
 		c.hooks.failed(ctx, err, answer.Text)
 	}
+	c.session.skills.release(err)
 	return answer, err
+}
+
+// tell runs the model with a message that isn't from the user.
+func (c *Conversation) tell(ctx context.Context, parts ...model.Part) (agent.Answer, error) {
+	c.agent.Append(model.Message{Role: model.User, Parts: parts})
+	return c.agent.Continue(ctx)
 }
 
 // work runs the model, and again while background subagents have reports.
@@ -301,7 +313,7 @@ func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, e
 			parts = append(parts, model.Text(n))
 		}
 		var more agent.Answer
-		more, err = c.agent.Run(ctx, parts...)
+		more, err = c.tell(ctx, parts...)
 		answer = sum(answer, more)
 	}
 	return answer, err
@@ -333,7 +345,7 @@ func (c *Conversation) Retry(ctx context.Context) (agent.Answer, error) {
 func (c *Conversation) turn(ctx context.Context, begin starter) (agent.Answer, error) {
 	ctx, leave := c.hooks.enter(ctx)
 	defer leave()
-	answer, err := c.workOn(ctx, begin, func(ctx context.Context, f starter) (agent.Answer, error) { return f(ctx) })
+	answer, err := c.pursue(ctx, begin, func(ctx context.Context, f starter) (agent.Answer, error) { return f(ctx) })
 	if err = c.hooks.stopped(ctx, err); err == nil {
 		err = c.overspent()
 	}
@@ -377,9 +389,9 @@ func (c *Conversation) takeTyped(typed func(context.Context) [][]model.Part) fun
 	}
 }
 
-// Compact replaces the conversation, except for its last turns, by a summary of the model.
-func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
-	return c.agent.Compact(ctx)
+// Compact replaces the conversation by a summary of the model: see [agent.Agent.Compact].
+func (c *Conversation) Compact(ctx context.Context, focus string) (agent.Compacted, error) {
+	return c.agent.Compact(ctx, focus)
 }
 
 // Context returns how many tokens the next request has, and how many the model's context window.

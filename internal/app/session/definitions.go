@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
@@ -28,14 +29,22 @@ type Definitions struct {
 	Trusted   bool
 	Nested    *contextfiles.Nested // context files below the directory; nil: they aren't loaded
 	names     []string             // of context files; nil: the usual ones
+	plugins   []*plugin.Plugin     // of the user
 }
 
-func readDefinitions(f project.Directory, trusted bool, set settings.Context) *Definitions {
+// readDefinitions finds the definitions. use is called with the allowed-tools of each skill that is loaded.
+func readDefinitions(f project.Directory, trusted bool, set settings.Context,
+	use func(skill string, allowed []string) error) *Definitions {
 	d := &Definitions{directory: f, Trusted: trusted, Places: f.Places(trusted), names: settings.Texts(set.FileNames)}
+	plugins, notes := plugin.Load(f.Plugins())
+	for _, p := range plugins {
+		d.Places.Plugins = append(d.Places.Plugins, p.Definitions)
+	}
+	d.plugins = plugins
 	if set.Nested {
 		d.Nested = contextfiles.NewNested(f.Path, d.names, time.Now())
 	}
-	agents, notes := contextfiles.Agents(d.Places)
+	agents, found := contextfiles.Agents(d.Places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
 			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without,
@@ -49,7 +58,13 @@ func readDefinitions(f project.Directory, trusted bool, set settings.Context) *D
 		if slices.Contains(settings.Texts(set.DisabledSkills), s.Name) {
 			continue
 		}
-		skill := builtin.Skill{Name: s.Name, Dir: s.Path, Load: s.Read}
+		skill := builtin.Skill{Name: s.Name, Dir: s.Path, Load: func() (string, error) {
+			text, allowed, err := s.Read()
+			if err == nil {
+				err = use(s.Name, allowed)
+			}
+			return text, err
+		}}
 		skill.About = func() (string, bool) {
 			about, err := s.About()
 			var changed *contextfiles.UnapprovedError
@@ -65,8 +80,8 @@ func readDefinitions(f project.Directory, trusted bool, set settings.Context) *D
 		f.Env.Notice(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
 			strings.Join(out, ", ")))
 	}
-	for _, n := range append(notes, more...) {
-		f.Env.Notice(fmt.Sprint(n))
+	for _, n := range slices.Concat(notes, found, more) {
+		f.Env.Notice(n)
 	}
 	return d
 }

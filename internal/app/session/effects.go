@@ -21,6 +21,7 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	run func(context.Context) tool.Outcome) tool.Outcome {
 	window := s.window(ctx, q, d)
 	s.recorder.started(q, d)
+	ready := s.Tools.ServersReady()
 	texts := s.hooks.starts(q.Call)
 	var logs gitlog.State
 	if q.Declaration.Kind == tool.Execute {
@@ -38,6 +39,7 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	}
 	found = s.tracker.Undoable(found.Join(more))
 	o = noted(o, found.Note(s.Tools.Roots()))
+	o = s.diagnosed(ctx, q, o, ready)
 	o = s.nested(q, o)
 	if found.Running {
 		s.jobs.started(q)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -129,6 +130,30 @@ func TestTriedChanges(t *testing.T) {
 		if !ok || *before != "1\n" || *after != "1\n2\n" {
 			t.Errorf("%v %v %v", before, after, ok)
 		}
+	}
+}
+
+// A question shows a new mode beside a new text: a diff alone would hide that a file can be executed now.
+func TestTriedModes(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t).withTrials(t)
+	d.write(t, "a", "1\n")
+	d.write(t, "b", "1\n")
+	s, _ := d.open(t, nil)
+	defer s.Close()
+	var rows []tool.Row
+	s.Executor.Ask = func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+		if f, ok := r.Confirm.(tool.Effects); ok {
+			rows = f.Rows()
+		}
+		return tool.Decision{Verdict: tool.Deny}, nil
+	}
+	if shell(t, s, "chmod 600 a b; sed -i s/1/2/ a; chmod 755 a b").Changes.None() {
+		t.Skip("commands can't be tried here: adze doctor says why")
+	}
+	want := []tool.Row{{Label: "changed", Cells: []string{"a  +1 −1, mode 0644 → 0755", "b, mode 0644 → 0755"}}}
+	if !reflect.DeepEqual(rows, want) {
+		t.Errorf("%q", rows)
 	}
 }
 

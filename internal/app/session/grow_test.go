@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -37,6 +38,7 @@ func (r remote) Prepare(context.Context, json.RawMessage) (*tool.Invocation, err
 // Requests only grow: over 200 turns in which facts are saved, plan mode starts and ends, days pass, and tools come, change
 // and go, there is one system prompt, and the declarations and messages of each request begin with those of the one before.
 func TestRequestsOnlyGrow(t *testing.T) {
+	serial.Test(t)
 	const turns = 200
 	home, dir := t.TempDir(), project.Canonical(t.TempDir())
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Use tabs.\n"), 0o600); err != nil {

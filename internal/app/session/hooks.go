@@ -44,7 +44,7 @@ type hookedCall struct {
 	checked   bool // hooks saw the proposed changes
 }
 
-// openHooks reads the hooks of settings. An invalid hook is an error, because it may be meant to protect.
+// openHooks reads the hooks of settings and plugins. An invalid hook is an error, because it may be meant to protect.
 func (s *Session) openHooks() error {
 	var all []hook.Hook
 	if !s.Settings.Hooks.Disabled {
@@ -66,6 +66,12 @@ func (s *Session) openHooks() error {
 			}
 			all = append(all, found...)
 		}
+		for _, p := range s.Definitions.plugins {
+			for _, h := range p.Hooks {
+				s.hookList = append(s.hookList, ListedHook{h, "plugin " + p.Name})
+			}
+			all = append(all, p.Hooks...)
+		}
 	}
 	if len(all) > 0 {
 		s.AddHooks(all...)
@@ -73,13 +79,13 @@ func (s *Session) openHooks() error {
 	return nil
 }
 
-// ListedHook is a hook of settings, with its position.
+// ListedHook is a hook of settings or a plugin, with its position.
 type ListedHook struct {
 	hook.Hook
-	From string // file:line:column
+	From string // file:line:column, or the plugin
 }
 
-// Hooks returns the hooks of settings that run.
+// Hooks returns the hooks of settings and plugins that run.
 func (s *Session) Hooks() []ListedHook { return s.hookList }
 
 // AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must

@@ -252,7 +252,7 @@ func TestHooksOfFurtherEvents(t *testing.T) {
 	if got := d.say(t, c, "hello"); got != "done" {
 		t.Errorf("answer %q", got)
 	}
-	if _, err := c.Compact(t.Context()); err != nil {
+	if _, err := c.Compact(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Run(t.Context(), model.Text("again")); err == nil {

@@ -384,7 +384,7 @@ func TestHooksThatAreOnlyTold(t *testing.T) {
 	for range 12 {
 		d.say(t, c, "first "+strings.Repeat("x", 20_000))
 	}
-	if _, err := c.Compact(t.Context()); err != nil || lines(log, `"trigger":"manual"`) != 1 {
+	if _, err := c.Compact(t.Context(), ""); err != nil || lines(log, `"trigger":"manual"`) != 1 {
 		t.Errorf("no PreCompact: %v", err)
 	}
 }

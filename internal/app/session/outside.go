@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/models"
+	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/tool"
@@ -42,6 +43,7 @@ type Outside struct {
 	env       project.Env
 	directory project.Directory
 	settings  *settings.Settings
+	plugins   []*plugin.Plugin
 	executor  *tool.Executor
 	models    *models.Models
 	sample    func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
@@ -72,9 +74,9 @@ func (o *Outside) Add(servers map[string]discover.Server) error {
 	return nil
 }
 
-// configured returns the servers of settings and the added ones.
+// configured returns the servers of plugins and settings, and the added ones.
 func (o *Outside) configured() (servers map[string]discover.Server, problems []Problem) {
-	return configured(o.env, o.settings.MCP, o.more)
+	return configured(o.env, o.plugins, o.settings.MCP, o.more)
 }
 
 // Connect starts connecting to the configured external tools, and doesn't wait. A second call does nothing.

@@ -18,6 +18,7 @@ import (
 type Recording struct {
 	ID     string // of a new session; "": any
 	Resume string // the full ID of a session to continue; "": none
+	Name   string // for the session; "": it keeps what it has
 	Fork   bool   // continue a copy of it, with a new ID
 	Off    bool   // the user doesn't want this run recorded
 	Keep   bool   // a new session keeps its ID, with an empty journal, even if nothing happens
@@ -51,10 +52,18 @@ func (s *Session) record(o *Recording) error {
 			return record.Errorf("can't resume session %s: sessions aren't recorded (general.chatRecording)",
 				o.Resume)
 		}
+		if o != nil && o.Name != "" {
+			return record.Errorf("can't name the session: sessions aren't recorded (general.chatRecording)")
+		}
 		s.tracker, s.Executor.Around = s.track(false), s.around
 		return nil
 	}
 	all := record.Of(s.Directory)
+	if o.Name != "" {
+		if err := all.CheckName(o.Name, s.ID); err != nil {
+			return record.SessionError(err)
+		}
+	}
 	s.recorder = &recorder{tools: s.Tools, todos: map[string]string{},
 		tell: func(err error) { s.Env.Notice(notRecorded(err)) },
 		opened: func() journal.Opened {
@@ -106,6 +115,21 @@ func (s *Session) record(o *Recording) error {
 	}
 	s.tracker = s.track(false)
 	s.Executor.Around, s.Executor.Tries = s.around, s.recorder.tries
+	if o.Name != "" {
+		s.recorder.write("", journal.Named{Name: o.Name})
+	}
+	return nil
+}
+
+// Rename names the session.
+func (s *Session) Rename(name string) error {
+	if s.recorder == nil {
+		return record.Errorf("can't name this session: it isn't recorded")
+	}
+	if err := record.Of(s.Directory).CheckName(name, s.ID); err != nil {
+		return record.SessionError(err)
+	}
+	s.recorder.write("", journal.Named{Name: name})
 	return nil
 }
 
@@ -128,6 +152,30 @@ func (s *Session) recordElsewhere(e *Elsewhere) error {
 	}
 	r.w, r.declared = w, s.resumed.declared
 	return nil
+}
+
+// historyOf returns a function that returns the recorded conversation of an agent as text; nil: there is no journal.
+func (s *Session) historyOf(o *Recording) func(by string) (string, error) {
+	if o == nil || o.Off || o.Elsewhere != nil || !s.Settings.General.ChatRecording {
+		return nil
+	}
+	return func(by string) (string, error) {
+		s.recorder.works() // waits until the journal exists
+		var b strings.Builder
+		err := record.Of(s.Directory).History(&b, s.ID, by)
+		return b.String(), err
+	}
+}
+
+// keeps returns what compactions of an agent's conversation keep besides prompts: the approved plan and the to-do list.
+func (s *Session) keeps(by string) (texts []string) {
+	if plan := s.Tools.Plan(); plan != "" && by == "" {
+		texts = append(texts, "The plan that the user approved:\n"+plan)
+	}
+	if list := s.Tools.Todos(by); len(list) > 0 {
+		texts = append(texts, "The to-do list:\n"+list.Markdown())
+	}
+	return texts
 }
 
 // writer returns the writer of a journal. It masks known secrets.

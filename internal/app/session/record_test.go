@@ -18,6 +18,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -205,6 +206,7 @@ func TestRecording(t *testing.T) {
 // A resumed session sends requests that begin with the bytes of the requests before, and in the end it has said and done
 // the same as one that was never closed.
 func TestResumedRequestsOnlyGrow(t *testing.T) {
+	serial.Test(t)
 	const turns = 60
 	d := newDesk(t, growing(turns)...)
 	if err := os.WriteFile(filepath.Join(d.dir, "AGENTS.md"), []byte("Use tabs.\n"), 0o600); err != nil {
@@ -525,7 +527,7 @@ func TestResumeAfterACompaction(t *testing.T) {
 	for range answers {
 		d.say(t, c, "first "+strings.Repeat("x", 20_000))
 	}
-	if _, err := c.agent.Compact(t.Context()); err != nil {
+	if _, err := c.agent.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	before := c.agent.History()

@@ -42,8 +42,10 @@ type recorder struct {
 	model    string
 	talks    bool // there is a conversation: agents report calls and responses
 	todos    map[string]string
+	plan     string
 	tried    map[callKey]bool // calls that were tried, and neither kept nor run
 	lost     []string         // calls that ran after recording failed
+	early    []string         // calls that ended before the journal was created
 	lose     func([]string)   // notes them outside of the journal; nil: nowhere
 }
 
@@ -53,6 +55,15 @@ func (r *recorder) lock() {
 		creating := r.creating
 		r.mu.Unlock()
 		<-creating
+	}
+}
+
+// lockOpen locks the recorder so that begin and append can be called. In a conversation it doesn't wait for a new
+// journal: entries are held, and only a call that changes something waits, in sync.
+func (r *recorder) lockOpen() {
+	if r.mu.Lock(); !r.talks {
+		r.mu.Unlock()
+		r.lock()
 	}
 }
 
@@ -125,6 +136,7 @@ func (r *recorder) first() journal.Opened {
 func (r *recorder) begun(w *journal.Writer, err error) {
 	r.reserved = nil
 	if err != nil {
+		r.lost, r.early = append(r.lost, r.early...), nil
 		r.fail(err)
 		return
 	}
@@ -132,7 +144,7 @@ func (r *recorder) begun(w *journal.Writer, err error) {
 	for _, e := range r.waiting {
 		r.append(e.By, e.Data)
 	}
-	r.waiting = nil
+	r.waiting, r.early = nil, nil
 }
 
 // fail reports that the journal can't be written. Nothing more is written.
@@ -223,7 +235,8 @@ func (r *recorder) note(by string, e agent.Event) bool {
 		r.append(by, journal.Called{Turn: r.turns[by], Call: model.Call{Call: e.Call}})
 	case agent.Answered:
 		answer := journal.Answer{
-			Turn: r.turns[by], Usage: e.Usage, Reason: e.Reason, MS: e.Took.Milliseconds(), Message: e.Sent,
+			Turn: r.turns[by], Usage: e.Usage, Reason: e.Reason, MS: e.Took.Milliseconds(),
+			Message: e.Sent, Model: e.Model,
 		}
 		if e.Err != nil {
 			answer.Error = e.Err.Error()
@@ -231,13 +244,22 @@ func (r *recorder) note(by string, e agent.Event) bool {
 		r.append(by, answer)
 	case agent.Compacted:
 		if e.Messages != nil {
-			r.append(by, journal.Compacted{Messages: e.Messages})
+			r.append(by, compacted(e))
 		}
 	case agent.Responded:
 		r.append(by, journal.Responses{Turn: r.turns[by], Message: e.Message})
 		return true
 	}
 	return false
+}
+
+// compacted returns the entry of a compaction.
+func compacted(e agent.Compacted) journal.Compacted {
+	out := journal.Compacted{Messages: e.Messages}
+	for _, p := range e.Prompts {
+		out.Prompts = append(out.Prompts, model.Message{Role: model.User, Parts: p})
+	}
+	return out
 }
 
 // declare records how requests begin: in the first entry, or additions with the next request.
@@ -273,12 +295,18 @@ func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
 	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access),
 		Changes: undo.Journaled(found.Changes),
 		Unsaved: undo.JournaledLost(found.Lost), Running: found.Running}
-	r.lock()
+	r.lockOpen()
 	defer r.mu.Unlock()
 	finished.Todos, finished.Jobs = r.changedTodos(by), r.jobs()
+	if plan := r.tools.Plan(); plan != r.plan {
+		finished.Plan, r.plan = plan, plan
+	}
 	r.append(by, finished)
-	if r.failed {
+	switch {
+	case r.failed:
 		r.lost = append(r.lost, q.Description)
+	case r.w == nil:
+		r.early = append(r.early, q.Description)
 	}
 	if !r.talks { // the model of a client made the call and has the result
 		call := agent.Sendable(model.Message{Role: model.Assistant, Parts: []model.Part{model.Call{Call: q.Call}}})
@@ -302,7 +330,7 @@ func (r *recorder) jobs() []journal.Job {
 
 // tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.
 func (r *recorder) tries(q tool.Request, d tool.Decision) {
-	r.lock()
+	r.lockOpen()
 	defer r.mu.Unlock()
 	if !r.talks {
 		r.begin()
@@ -325,7 +353,8 @@ func (r *recorder) wasTried(c tool.Call) bool {
 	return tried
 }
 
-// started records that a call runs. A call that changes something only runs after its entry is on disk.
+// started records that a call runs. A call that changes something only runs after its entry is on disk; one that only
+// reads waits for nothing.
 func (r *recorder) started(q tool.Request, d tool.Decision) {
 	if r == nil {
 		return
@@ -337,7 +366,7 @@ func (r *recorder) started(q tool.Request, d tool.Decision) {
 }
 
 func (r *recorder) noteStart(q tool.Request, d tool.Decision) {
-	r.lock()
+	r.lockOpen()
 	defer r.mu.Unlock()
 	by := q.Call.By
 	if !r.talks {

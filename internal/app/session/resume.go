@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/journal"
@@ -18,7 +18,8 @@ import (
 // resumed is the state that a session continues with.
 type resumed struct {
 	history  []model.Message
-	cutOff   bool // the last message is an answer that was cut off
+	prompts  [][]model.Part // of the user
+	cutOff   bool           // the last message is an answer that was cut off
 	declared agent.Declared
 	news     []string // for the model
 	names    []string // of subagents
@@ -37,7 +38,7 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 	w.View(func(state *journal.State) {
 		ends = record.Settle(state, lost != "")
 		s.Definitions.resume(state.Created)
-		out.title = state.Title
+		out.title = cmp.Or(state.Name, state.Title)
 		for by := range state.Agents {
 			out.names = append(out.names, by)
 		}
@@ -62,6 +63,7 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 		}
 		s.Tools.RestoreSeen(record.Seen(state))
 		s.restoreTodos(first.Todos)
+		s.Tools.SetPlan(first.Plan)
 	})
 	here := journal.Resumed{
 		CWD: s.Directory.Path, Roots: s.Tools.Roots(), Version: s.Env.Version, Mode: s.Policy.Mode().String(),
@@ -76,7 +78,7 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 	}
 	w.View(func(state *journal.State) {
 		first := state.Agent("")
-		out.history, out.cutOff = slices.Clone(first.History), first.CutOff()
+		out.history, out.cutOff, out.prompts = slices.Clone(first.History), first.CutOff(), promptsOf(first)
 		out.told = map[int]bool{}
 		for i, seq := range first.Seqs {
 			_, out.told[i] = slices.BinarySearch(first.News, seq)
@@ -87,7 +89,7 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 
 // restoreTodos sets the to-do list to that of the journal; nil: it is empty.
 func (s *Session) restoreTodos(raw json.RawMessage) {
-	var list builtin.TodoList
+	var list todo.List
 	if raw != nil && json.Unmarshal(raw, &list) != nil {
 		return
 	}
@@ -97,6 +99,14 @@ func (s *Session) restoreTodos(raw json.RawMessage) {
 	s.recorder.mu.Lock()
 	defer s.recorder.mu.Unlock()
 	s.recorder.todos[""] = string(raw)
+}
+
+// promptsOf returns the user's prompts; nil if the journal doesn't have them since its last compaction.
+func promptsOf(a *journal.Agent) (prompts [][]model.Part) {
+	for _, p := range a.Prompts {
+		prompts = append(prompts, p.Message.Parts)
+	}
+	return prompts
 }
 
 // sinceBegin returns the message about parts of a resumed session's system prompt that no longer apply; "" if none.
@@ -182,6 +192,14 @@ func (r *resumed) with(more []model.Message) []model.Message {
 		return more
 	}
 	return slices.Concat(r.history, more)
+}
+
+// said returns the user's prompts so far.
+func (r *resumed) said() [][]model.Part {
+	if r == nil {
+		return nil
+	}
+	return r.prompts
 }
 
 // unfinished reports whether the last message is an answer that was cut off, and nothing follows it.

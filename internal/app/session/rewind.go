@@ -110,9 +110,10 @@ func (s *Session) Rewind(ctx context.Context, p Prompt, u *record.Undo) (left []
 	first := state.Agent("")
 	switch {
 	case s.Conversation != nil:
-		s.Conversation.rewind(first.History)
+		s.Conversation.rewind(first)
 	case s.resumed != nil:
 		s.resumed.history, s.resumed.cutOff = slices.Clone(first.History), first.CutOff()
+		s.resumed.prompts = promptsOf(first)
 	}
 	s.restoreTodos(first.Todos)
 	return left, nil
@@ -125,6 +126,7 @@ func (s *Session) Clear() error {
 		s.Conversation.Reset(nil)
 	case s.resumed != nil: // and not continued yet
 		s.resumed.history, s.resumed.told, s.resumed.news, s.resumed.cutOff = nil, nil, nil, false
+		s.resumed.prompts = nil
 		s.recorder.reset(nil)
 	}
 	return s.Tools.SetTodos("", nil)
@@ -139,8 +141,8 @@ func (s *Session) History() []model.Message {
 }
 
 // rewind replaces the messages by an earlier state. The system prompt stays; the model gets later changes again.
-func (c *Conversation) rewind(history []model.Message) {
-	c.agent.Replace(history)
+func (c *Conversation) rewind(to *journal.Agent) {
+	c.agent.Replace(to.History, promptsOf(to))
 	c.news.forgotten()
 }
 

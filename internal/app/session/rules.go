@@ -75,8 +75,8 @@ func written(entries []settings.Entry) []permission.Written {
 	return out
 }
 
-// Only returns a policy that denies calls outside allowed-tools of a command file. It allows the others, so that it can
-// only narrow what another policy allows.
+// Only returns a policy that denies calls outside allowed-tools of a command file or a skill. It allows the others, so
+// that it can only narrow what another policy allows.
 func (s *Session) Only(allowed []string) (tool.Policy, error) {
 	entries := make([]permission.Written, len(allowed))
 	for i, text := range allowed {
@@ -86,9 +86,14 @@ func (s *Session) Only(allowed []string) (tool.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allowed-tools: %w", err)
 	}
+	named, err := permission.Excluding(allowed)
+	if err != nil {
+		return nil, fmt.Errorf("allowed-tools: %w", err)
+	}
 	covers := core.Policy(s.world)
 	return func(r tool.Request) tool.Decision {
-		if !core.Has(r.Declaration) || covers != nil && covers(r).Verdict != tool.Allow {
+		d := r.Declaration
+		if !core.Has(d) || d.Origin != "" && !named(d) || covers != nil && covers(r).Verdict != tool.Allow {
 			return tool.Decision{Reason: "its allowed-tools doesn't include this command"}
 		}
 		return tool.Decision{Verdict: tool.Allow}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 
 	"github.com/adze-dev/adze/builtin"
@@ -84,6 +85,15 @@ func (s *Session) openCredentials() (hidden []string, err error) {
 		s.secrets = append(s.secrets, "CREDENTIAL="+value)
 	}
 	return hidden, nil
+}
+
+// warnUnproxied reports that network.credentials has no effect. Only with credentials it waits for the place.
+func (s *Session) warnUnproxied() {
+	t := s.Settings.Tools
+	inWorkspace := t.Sandbox == "workspace" && t.Trial != project.Untried && runtime.GOOS == "linux"
+	if s.credentials != nil && !inWorkspace && s.Place() != permission.Overlay {
+		s.Env.Warn("network.credentials has no effect: commands don't run in a sandbox with Adze's proxy here")
+	}
 }
 
 // deniedPaths returns the deny rules on paths, for the sandbox.

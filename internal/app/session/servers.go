@@ -12,16 +12,20 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
-// configured returns the servers of settings, with variables expanded, and the servers in more, which replace those of
-// the same name, and the problems of invalid ones.
-func configured(env project.Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server,
-	problems []Problem) {
+// configured returns the servers of plugins, those of settings, with variables expanded, and those in more. The last of
+// the same name counts. It returns the problems of invalid ones, too.
+func configured(env project.Env, plugins []*plugin.Plugin, set settings.MCP, more map[string]discover.Server) (
+	servers map[string]discover.Server, problems []Problem) {
 	servers = map[string]discover.Server{}
+	for _, p := range plugins {
+		maps.Copy(servers, p.Servers)
+	}
 	for _, alias := range slices.Sorted(maps.Keys(set.Servers)) {
 		written := set.Servers[alias]
 		var server discover.Server

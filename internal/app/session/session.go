@@ -69,6 +69,7 @@ type Session struct {
 	replaced, appended string                // of the system prompt
 
 	own      ownRules
+	skills   skillLimits
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
 	hooks       *hooks       // nil: there are none
@@ -127,7 +128,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	if s.Settings, trusted, err = directory.Settings(o.Flags...); err != nil {
 		return nil, err
 	}
-	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
+	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context, s.use)
 	directory.TellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
 	hidden, err := s.openCredentials()
@@ -179,7 +180,11 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s.openAfterChange()
 	s.openStatusLine()
-	s.Outside = &Outside{env: s.Env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
+	s.warnUnproxied()
+	s.Outside = &Outside{
+		env: s.Env, directory: directory, settings: s.Settings, plugins: s.Definitions.plugins, executor: s.Executor,
+		models: s.Models,
+	}
 	if o.Sampling {
 		s.Outside.sample = s.Models.Sample
 	}
@@ -214,7 +219,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore,
 		IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir:         dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()),
-		AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
+		History: s.historyOf(o.Record), AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
 		Helper: s.Env.Helper, Environ: s.Env.Environ,
 		MaskEnviron: append(slices.Clip(s.Directory.Env.ProgramEnviron()), s.secrets...),
 		NoSecrets:   settings.Texts(s.Settings.Tools.NotSecret),
@@ -224,6 +229,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: task, Tasks: s.Tasks(), JobEnded: s.awaken,
 		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.Skills,
+		Servers: s.languageServers(dirs), Unsandboxed: s.Settings.LSP.Unsandboxed,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.Env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.Conversation != nil {
@@ -322,12 +328,14 @@ func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Deci
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// judge returns the policy of the session's calls: the rules and the mode, restricted by specifiers in tools.core.
+// judge returns the policy of the session's calls: the rules and the mode, restricted by specifiers in tools.core and
+// by skills.
 func (s *Session) judge() tool.Policy {
-	if s.core == nil {
-		return s.Policy.Judge
+	judge := tool.Policy(s.Policy.Judge)
+	if s.core != nil {
+		judge = tool.Stricter(judge, s.core.Policy(s.world))
 	}
-	return tool.Stricter(s.Policy.Judge, s.core.Policy(s.world))
+	return s.skills.narrow(judge)
 }
 
 // Removed is the setting that removes a tool.

@@ -135,6 +135,10 @@ func TestKindsOfMistakes(t *testing.T) {
 var helper builtin.Helper
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "scripted-server" {
+		serveScripted()
+		return
+	}
 	helper = builtin.Main()
 	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, m.Run))
 }

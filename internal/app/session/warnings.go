@@ -139,9 +139,13 @@ func serverOf(name string) (string, bool) {
 	return server, mcp || of
 }
 
-// hasServer reports whether settings have a server of this name, or an untrusted project may have one.
+// hasServer reports whether settings or a plugin have a server of this name, or an untrusted project may have one.
 func (s *Session) hasServer(alias string) bool {
 	_, ok := s.Settings.MCP.Servers[alias]
+	for _, p := range s.Definitions.plugins {
+		_, has := p.Servers[alias]
+		ok = ok || has
+	}
 	return ok || slices.ContainsFunc(s.Settings.Withheld(),
 		func(w settings.Withheld) bool { return strings.HasPrefix(w.Key, "mcp") })
 }

@@ -222,19 +222,19 @@ func dropAll(path string, text []byte, k key, keep int) ([]byte, error) {
 	}
 }
 
-// AllowRules adds rules to permissions.allow in the text of a settings file. Everything else is unchanged, including
-// comments. path is for errors about the text.
-func AllowRules(path string, text []byte, rules []string) ([]byte, error) {
+// AddRules adds rules to a list of permissions, such as allow, in the text of a settings file. Everything else is
+// unchanged, including comments. path is for errors about the text.
+func AddRules(path string, text []byte, list string, rules []string) ([]byte, error) {
 	for _, rule := range rules {
 		var err error
-		if text, err = allowRule(path, text, rule); err != nil {
+		if text, err = addRule(path, text, list, rule); err != nil {
 			return nil, err
 		}
 	}
 	return text, nil
 }
 
-func allowRule(path string, text []byte, rule string) ([]byte, error) {
+func addRule(path string, text []byte, list, rule string) ([]byte, error) {
 	e, err := newEdit(path, text)
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func allowRule(path string, text []byte, rule string) ([]byte, error) {
 	}
 	var allow *member
 	if permissions != nil {
-		if allow, err = e.last(permissions.value, "allow", "a list"); err != nil {
+		if allow, err = e.last(permissions.value, list, "a list"); err != nil {
 			return nil, err
 		}
 	}
@@ -259,7 +259,7 @@ func allowRule(path string, text []byte, rule string) ([]byte, error) {
 	case permissions == nil:
 		e.insert(e.file.root(), "permissions", []byte(`{}`))
 	case allow == nil:
-		e.insert(permissions.value, "allow", []byte(`[]`))
+		e.insert(permissions.value, list, []byte(`[]`))
 	default:
 		if slices.ContainsFunc(allow.members(), func(m member) bool { return compact(m.json()) == string(quoted) }) {
 			return text, nil
@@ -271,7 +271,7 @@ func allowRule(path string, text []byte, rule string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allowRule(path, out, rule) // now the object exists
+	return addRule(path, out, list, rule) // now the object exists
 }
 
 // last returns the last member of that name, which overrides the others; nil if there is none.

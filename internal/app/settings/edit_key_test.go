@@ -122,7 +122,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-func TestAllowRules(t *testing.T) {
+func TestAddRules(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no file yet", "", "{\n  \"permissions\": {\n    \"allow\": [\"Shell(make:*)\"]\n  }\n}\n"},
 		{"no rules yet", "{\n  // mine\n  \"model\": {\"name\": \"x\"}\n}\n", "{\n  // mine\n  \"model\": {\"name\": \"x\"},\n  \"permissions\": {\n    \"allow\": [\"Shell(make:*)\"]\n  }\n}\n"},
@@ -132,13 +132,13 @@ func TestAllowRules(t *testing.T) {
 		{"there already", `{"permissions": {"allow": ["Shell(make:*)"]}}`, `{"permissions": {"allow": ["Shell(make:*)"]}}`},
 		{"deny stays", `{"permissions": {"deny": ["Shell(rm)"]}}`, `{"permissions": {"deny": ["Shell(rm)"], "allow": ["Shell(make:*)"]}}`},
 	} {
-		got, err := AllowRules("settings.json", []byte(c.text), []string{"Shell(make:*)"})
+		got, err := AddRules("settings.json", []byte(c.text), "allow", []string{"Shell(make:*)"})
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s:\ngot  %q, %v\nwant %q", c.name, got, err, c.want)
 		}
 	}
 	for _, broken := range []string{"{", `{"permissions": []}`, `{"permissions": {"allow": "x"}}`} {
-		if got, err := AllowRules("settings.json", []byte(broken), []string{"Shell(make:*)"}); err == nil {
+		if got, err := AddRules("settings.json", []byte(broken), "allow", []string{"Shell(make:*)"}); err == nil {
 			t.Errorf("%s became %s", broken, got)
 		}
 	}

@@ -36,7 +36,7 @@ type given struct {
 // keys returns all settings.
 func keys() []key {
 	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(),
-		limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys())
+		limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys(), lspKeys())
 }
 
 func toolKeys() []key {
@@ -221,12 +221,14 @@ func ruleKeys() []key {
 func builtin() Settings {
 	return Settings{
 		General: defaultGeneral(),
+		LSP:     LSP{Diagnostics: true},
 		Undo:    defaultUndo(),
 		Hooks:   Hooks{StopBlockingCap: defaultStopBlockingCap},
 		Tools: Tools{
 			ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", Trial: "auto",
 			OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10},
 		},
+		Model:   Model{FallbackWait: 60},
 		Context: Context{Nested: true, GitIgnore: true, CompactAt: 0.85},
 		UI:      UI{Theme: Themes()[0], Notifications: notifications()[0], OutputLines: 5},
 	}
@@ -281,17 +283,18 @@ func text(at func(*Settings) *string) func(*Settings, given) (string, error) {
 }
 
 func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
+	return whole(math.MaxInt32, at)
+}
+
+// whole reads an integer up to a limit.
+func whole[N int | int64](limit float64, at func(*Settings) *N) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
-		said := string(g.json())
-		if g.file == nil {
-			said = g.text
-		}
 		// As a float, because 25000.0 and 25e3 are the same number in JSON.
-		n, err := strconv.ParseFloat(said, 64)
-		if err != nil || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		n, err := strconv.ParseFloat(g.literal(), 64)
+		if err != nil || n != math.Trunc(n) || math.Abs(n) > limit {
 			return "", mustBe("a whole number", g)
 		}
-		*at(s) = int(n)
+		*at(s) = N(n)
 		return "", nil
 	}
 }
@@ -299,11 +302,7 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 // share reads a number from 0 to 1.
 func share(at func(*Settings) *float64) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
-		said := string(g.json())
-		if g.file == nil {
-			said = g.text
-		}
-		n, err := strconv.ParseFloat(said, 64)
+		n, err := strconv.ParseFloat(g.literal(), 64)
 		if err != nil || !(n >= 0 && n <= 1) {
 			return "", mustBe("a number from 0 to 1", g)
 		}
@@ -325,10 +324,7 @@ func milliseconds(at func(*Settings) *int) func(*Settings, given) (string, error
 
 func boolean(at func(*Settings) *bool) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
-		said := string(g.json())
-		if g.file == nil {
-			said = g.text
-		}
+		said := g.literal()
 		if said != "true" && said != "false" {
 			return "", mustBe("true or false", g)
 		}
@@ -365,6 +361,14 @@ func entries(at func(*Settings) *[]Entry) func(*Settings, given) (string, error)
 		*at(s) = list
 		return "", nil
 	}
+}
+
+// literal returns a number or a boolean as it is written.
+func (g given) literal() string {
+	if g.file == nil {
+		return g.text
+	}
+	return string(g.json())
 }
 
 func mustBe(want string, g given) error {

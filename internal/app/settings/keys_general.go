@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/broker"
@@ -52,20 +50,7 @@ func generalKeys() []key {
 func defaultGeneral() General { return General{ChatRecording: true} }
 
 // wide reads an integer that can be larger than 32 bits.
-func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) {
-	return func(s *Settings, g given) (string, error) {
-		said := string(g.json())
-		if g.file == nil {
-			said = g.text
-		}
-		n, err := strconv.ParseFloat(said, 64)
-		if err != nil || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
-			return "", mustBe("a whole number", g)
-		}
-		*at(s) = int64(n)
-		return "", nil
-	}
-}
+func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) { return whole(1<<53, at) }
 
 // Undo is how much of a workspace is saved before commands run. Values below 0 are 0: nothing is saved.
 type Undo struct {

@@ -6,21 +6,31 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 // Model are the settings of the model.
 type Model struct {
-	Name       string // "" if none is set
-	ForRun     bool   // the name is from a flag or a variable, not from a file
-	Effort     string // how long the model thinks; "": the server decides
-	Window     int    // size of its context in tokens; 0 or less: by its name
-	AuthType   string // the API to use; "": any
-	Enforced   Entry  // the only API that may be used; "": any
-	Providers  map[string][]Provider
-	Pricing    map[string]Price
-	Compaction string // the model that summarizes conversations; "": the current one
-	CacheTTL   string // how long Anthropic caches requests; "": 5 minutes
+	Name      string // "" if none is set
+	ForRun    bool   // the name is from a flag or a variable, not from a file
+	Effort    string // how long the model thinks; "": the server decides
+	Window    int    // size of its context in tokens; 0 or less: by its name
+	AuthType  string // the API to use; "": any
+	Enforced  Entry  // the only API that may be used; "": any
+	Providers map[string][]Provider
+	Pricing   map[string]Price
+	Fallbacks []Entry // models that take over when one fails
+	// FallbackWait is how many seconds a busy model is waited for, and then at least not asked.
+	FallbackWait int
+	Compaction   string // the model that summarizes conversations; "": the current one
+	Dialect      string // how models write edits; "": by the model's name
+	CacheTTL     string // how long Anthropic caches requests; "": 5 minutes
 }
+
+// Wait returns FallbackWait, at least a second.
+func (m *Model) Wait() time.Duration { return time.Duration(max(m.FallbackWait, 1)) * time.Second }
 
 // AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
 func AuthTypes() []string { return []string{"openai", "openai-responses", "anthropic", "gemini"} }
@@ -32,6 +42,7 @@ type Provider struct {
 	EnvKey  string `json:"envKey"` // the variable with the key
 	Config  struct {
 		Window     int                        `json:"contextWindowSize"`
+		Dialect    string                     `json:"editDialect"`
 		Timeout    int                        `json:"timeout"` // milliseconds
 		MaxRetries *int                       `json:"maxRetries"`
 		Sampling   map[string]json.RawMessage `json:"samplingParams"`
@@ -88,12 +99,47 @@ func modelKeys() []key {
 			about: "Model that summarizes conversations that fill the context window, in place of the current one.",
 			put:   text(func(s *Settings) *string { return &s.Model.Compaction }),
 		},
+		{ // the conversation goes to another company
+			name: "model.fallbacks", own: true, shape: listShape,
+			about: "Models that take over, in this order, when one is overloaded, over its quota or broken.",
+			put: func(s *Settings, g given) (string, error) { // a flag replaces the list
+				s.Model.Fallbacks = nil
+				return entries(func(s *Settings) *[]Entry { return &s.Model.Fallbacks })(s, g)
+			},
+		},
+		{
+			name: "model.fallbackWait", own: true, preset: "60", shape: integerShape,
+			about: "Seconds to wait for a busy model before a fallback takes over, and then until it is asked again.",
+			put:   integer(func(s *Settings) *int { return &s.Model.FallbackWait }),
+		},
+		{
+			name: "model.editDialect", preset: `"auto"`, shape: enumShape(editDialects()),
+			about: "How the model writes edits: replace (edit), patch (apply_patch), anchors (edit_lines, " +
+				"with anchors in read_file), or auto, by the model's name.",
+			put: putEditDialect,
+		},
 		{
 			name: "model.cacheTtl", preset: `"5m"`, shape: enumShape(cacheTTLs()),
 			about: "How long Anthropic caches the start of requests: 5m, or 1h, which costs more to write.",
 			put:   putCacheTTL,
 		},
 	}
+}
+
+func editDialects() []string {
+	return []string{"auto", string(tool.ReplaceDialect), string(tool.PatchDialect), string(tool.AnchorDialect)}
+}
+
+func putEditDialect(s *Settings, g given) (note string, err error) {
+	var said string
+	if json.Unmarshal(g.json(), &said) != nil || !slices.Contains(editDialects(), said) {
+		return "", mustBe(`"auto", "replace", "patch" or "anchors"`, g)
+	}
+	s.Model.Dialect = said
+	if said == editDialects()[0] {
+		s.Model.Dialect = ""
+	}
+	return "", nil
 }
 
 func cacheTTLs() []string { return []string{"5m", "1h"} }

@@ -26,6 +26,7 @@ type Settings struct {
 	Undo        Undo
 	Limits      Limits
 	Hooks       Hooks
+	LSP         LSP
 
 	given    map[string][]Value // by key
 	notes    []Note

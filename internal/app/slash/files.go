@@ -89,13 +89,18 @@ func skillCommand(k builtin.Skill, describe bool) Command {
 func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Directory.Path)
 	var parts []model.Part
-	var text strings.Builder
+	var text, mentions strings.Builder
 	for _, p := range c.Parts {
 		switch p.Kind {
-		case contextfiles.LiteralPart:
-			text.WriteString(p.Text)
-		case contextfiles.ArgumentsPart:
-			text.WriteString(argumentOf(p, words))
+		case contextfiles.LiteralPart, contextfiles.ArgumentsPart:
+			piece := p.Text
+			if p.Kind == contextfiles.ArgumentsPart {
+				piece = argumentOf(p, words)
+			}
+			text.WriteString(piece)
+			if c.Mentions {
+				mentions.WriteString(piece)
+			}
 		case contextfiles.ShellPart:
 			out, err := runForPrompt(ctx, s, c.Allowed, shellLine(p.Shell, words))
 			if err != nil {
@@ -114,7 +119,7 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 	if words != "" && !c.TakesArguments() {
 		text.WriteString("\n\n" + words)
 	}
-	named, err := s.PromptParts(ctx, words, words) // files that the arguments name
+	named, err := s.PromptParts(ctx, mentions.String()+" "+words, words) // files that it and the arguments name
 	if err != nil {
 		return Expansion{}, err
 	}

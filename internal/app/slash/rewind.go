@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -51,11 +52,31 @@ func slashResume(_ context.Context, s *session.Session, words string) (Expansion
 		if i.State == journal.StateOpen {
 			about += ", open elsewhere"
 		}
-		c.Options = append(c.Options, Option{Text: tool.Visible(i.Title), About: about,
+		c.Options = append(c.Options, Option{Text: tool.Visible(i.Label()), About: about,
 			Run: func(context.Context) (Expansion, error) { return Expansion{Resume: i.ID}, nil }})
-		print += fmt.Sprintf("  %s  %s  (%s)\n", i.ID[:8], tool.Visible(i.Title), about)
+		print += fmt.Sprintf("  %s  %s  (%s)\n", i.ID[:8], tool.Visible(i.Label()), about)
 	}
 	return Expansion{Choice: c, Print: print + "Type /resume ID to continue one of them."}, nil
+}
+
+// slashRename names the session.
+func slashRename(_ context.Context, s *session.Session, name string) (Expansion, error) {
+	if name = strings.TrimSpace(name); name == "" {
+		return Expansion{}, errorf("/rename: expected a name for this session")
+	}
+	if err := s.Rename(name); err != nil {
+		return Expansion{}, err
+	}
+	return Expansion{Print: "This session is named " + name + ". Continue it with: adze -r " + name}, nil
+}
+
+// slashGoal sets a goal for the prompt in the lines after it, or for one that only names it.
+func slashGoal(_ context.Context, _ *session.Session, words string) (Expansion, error) {
+	g, err := session.ParseGoal(words)
+	if err != nil {
+		return Expansion{}, errorf("/goal: %v", err)
+	}
+	return Expansion{Goal: g, Parts: []model.Part{model.Text("Make this command exit with 0: " + g.Command)}}, nil
 }
 
 // slashRewind has the user choose a prompt, or uses the Nth from the end, and rewinds to before it.
@@ -79,10 +100,10 @@ func slashRewind(_ context.Context, s *session.Session, words string) (Expansion
 	print := "Prompts, the newest first:\n"
 	for i, p := range found {
 		c.Options = append(c.Options, Option{
-			Text: clip(tool.Visible(p.Text), 120), About: humanize.Age(time.Since(p.At)),
+			Text: humanize.Line(tool.Visible(p.Text), 120), About: humanize.Age(time.Since(p.At)),
 			Run: func(context.Context) (Expansion, error) { return previewRewind(s, p) },
 		})
-		print += fmt.Sprintf("%3d  %s\n", i+1, clip(tool.Visible(p.Text), 70))
+		print += fmt.Sprintf("%3d  %s\n", i+1, humanize.Line(tool.Visible(p.Text), 70))
 	}
 	return Expansion{Choice: c, Print: print + "Type /rewind N to return to before one of them."}, nil
 }
@@ -96,7 +117,7 @@ func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
 	if err != nil {
 		return Expansion{}, err
 	}
-	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.Text), 50))}
+	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", humanize.Line(tool.Visible(p.Text), 50))}
 	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.Prompts, "prompt"),
 		humanize.Count(p.Messages-p.Prompts, "other message")))
 	then := func(u *record.Undo) func(context.Context) (Expansion, error) {
@@ -157,7 +178,7 @@ func rewind(ctx context.Context, s *session.Session, p session.Prompt, u *record
 	if err != nil {
 		return Expansion{}, err
 	}
-	text := fmt.Sprintf("Rewound to before %q.", clip(tool.Visible(p.Text), 50))
+	text := fmt.Sprintf("Rewound to before %q.", humanize.Line(tool.Visible(p.Text), 50))
 	if u != nil {
 		text += fmt.Sprintf(" %s restored.", humanize.Count(restored(u, left), "file"))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -79,7 +80,7 @@ func listSettings(s *session.Session) Expansion {
 	var rows [][]string
 	for _, d := range settings.Describe() {
 		if v := project.ValueOf(s.Settings, d.Key); len(v.From) > 0 {
-			rows = append(rows, []string{v.Key, clip(v.String(), 60), v.Source()})
+			rows = append(rows, []string{v.Key, humanize.Line(v.String(), 60), v.Source()})
 		}
 	}
 	if len(rows) == 0 {
@@ -167,4 +168,21 @@ func (c *Commands) trust(ctx context.Context, s *session.Session, _ string) (Exp
 		return Expansion{Print: "Not trusted."}, nil
 	}
 	return trusted(ctx)
+}
+
+// Choice is a decision of the user before a command continues. Nothing happens unless an option is chosen.
+type Choice struct {
+	Title   string
+	Detail  []string // further lines
+	View    string   // more details, which may be long; "": none
+	Text    string   // printed before it
+	Options []Option
+	At      int // the option that is the default: the current one, or one that is safe
+}
+
+// Option is a possible answer to a choice.
+type Option struct {
+	Key         string // a letter that selects it; "": it is in a list
+	Text, About string
+	Run         func(context.Context) (Expansion, error) // nil: nothing happens
 }

@@ -120,7 +120,7 @@ func slashSkills(_ context.Context, s *session.Session, _ string) (Expansion, er
 func slashHooks(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	var rows [][]string
 	for _, h := range s.Hooks() {
-		rows = append(rows, []string{string(h.Event), cmp.Or(h.Matcher, "*"), clip(h.Title(), 60), h.From})
+		rows = append(rows, []string{string(h.Event), cmp.Or(h.Matcher, "*"), humanize.Line(h.Title(), 60), h.From})
 	}
 	switch {
 	case s.Settings.Hooks.Disabled:

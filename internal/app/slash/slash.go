@@ -69,10 +69,11 @@ type Expansion struct {
 	Action   Action          // for the front end; "": none
 	Words    string          // of the action
 
-	Choice *Choice // for the user to decide; a front end that can't ask prints Print
-	Resume string  // ID of the session to continue instead of this one
-	AddDir string  // directory to add to the workspace: the session is reopened with it
-	Edit   string  // text for the user's next prompt
+	Choice *Choice       // for the user to decide; a front end that can't ask prints Print
+	Resume string        // ID of the session to continue instead of this one
+	AddDir string        // directory to add to the workspace: the session is reopened with it
+	Edit   string        // text for the user's next prompt
+	Goal   *session.Goal // of this prompt; nil: none
 }
 
 // ForPerson reports whether there is nothing for the model.
@@ -103,6 +104,15 @@ func (c *Commands) For(s *session.Session) *Commands { return New(s, c.front) }
 // List returns the commands that work in the front end: those of the table, of command files, and the known prompts of
 // MCP servers.
 func (c *Commands) List() []Command { return c.list(true) }
+
+// Names returns the names of the commands in List, without reading skills.
+func (c *Commands) Names() []string {
+	names := []string{}
+	for _, one := range c.list(false) {
+		names = append(names, one.Name)
+	}
+	return names
+}
 
 func (c *Commands) list(describe bool) []Command {
 	all := slices.DeleteFunc(c.table(), func(one Command) bool { return one.needs&^c.front != 0 })
@@ -229,11 +239,11 @@ func slashMemory(_ context.Context, s *session.Session, _ string) (Expansion, er
 	return Expansion{Print: s.Definitions.Describe(s.Definitions.Memory())}, nil
 }
 
-func slashCompress(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
+func slashCompress(ctx context.Context, s *session.Session, focus string) (Expansion, error) {
 	if s.Conversation == nil {
 		return Expansion{Print: "Nothing to compact: the conversation has not started."}, nil
 	}
-	done, err := s.Conversation.Compact(ctx)
+	done, err := s.Conversation.Compact(ctx, focus)
 	switch {
 	case ctx.Err() != nil:
 		return Expansion{}, err
@@ -255,8 +265,9 @@ func (c *Commands) table() []Command {
 			Aside: true, needs: Lasts, values: jobIDs, run: slashJobs},
 		{Name: "clear", Also: []string{"new"}, About: "start a new conversation", needs: Lasts, run: slashClear},
 		{
-			Name: "compress", Also: []string{"compact"}, About: "summarize the older part of the conversation",
-			run: slashCompress,
+			Name: "compress", Also: []string{"compact"}, Words: "[FOCUS]",
+			About: "summarize the older part of the conversation, except for prompts and what FOCUS names",
+			run:   slashCompress,
 		},
 		{Name: "context", About: "show what takes up the model's context", Aside: true, run: slashContext},
 		{
@@ -277,10 +288,13 @@ func (c *Commands) table() []Command {
 			Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true,
 			needs: Lasts, run: slashExport,
 		},
+		{Name: "goal", Words: session.GoalWords, About: "let the model work until a command exits with 0", needs: Lasts,
+			run: slashGoal},
 		{Name: "help", About: "list these commands", Aside: true, run: c.help},
 		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
 		{Name: "init", About: "let the model write an AGENTS.md for this project", run: slashInit},
 		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
+		{Name: "lsp", About: "show the language servers and what they printed", Aside: true, run: slashLSP},
 		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
 		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
 		{
@@ -300,8 +314,10 @@ func (c *Commands) table() []Command {
 			Name: "redo", Words: "[--force] [--yes] [-- PATH…]", About: "take the last undo back", needs: Lasts,
 			run: slashRedo,
 		},
+		{Name: "rename", Words: "NAME", About: "name this session, for adze -r NAME", Aside: true, needs: Lasts,
+			run: slashRename},
 		{
-			Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses,
+			Name: "resume", Words: "[ID|NAME]", About: "continue another session of this directory", needs: Chooses,
 			values: sessionIDs, run: slashResume,
 		},
 		{
@@ -344,7 +360,7 @@ func sessionIDs(_ context.Context, s *session.Session) []Value {
 	found, _ := record.Of(s.Directory).Recorded(false)
 	for _, info := range found {
 		if info.Title != "" && info.ID != s.ID && len(ids) < maxCompleted {
-			ids = append(ids, Value{info.ID[:8], info.Title})
+			ids = append(ids, Value{info.ID[:8], info.Label()})
 		}
 	}
 	return ids
@@ -565,21 +581,4 @@ func frontEnd(a Action) func(context.Context, *session.Session, string) (Expansi
 	return func(_ context.Context, _ *session.Session, words string) (Expansion, error) {
 		return Expansion{Action: a, Words: words}, nil
 	}
-}
-
-// Choice is a decision of the user before a command continues. Nothing happens unless an option is chosen.
-type Choice struct {
-	Title   string
-	Detail  []string // further lines
-	View    string   // more details, which may be long; "": none
-	Text    string   // printed before it
-	Options []Option
-	At      int // the option that is the default: the current one, or one that is safe
-}
-
-// Option is a possible answer to a choice.
-type Option struct {
-	Key         string // a letter that selects it; "": it is in a list
-	Text, About string
-	Run         func(context.Context) (Expansion, error) // nil: nothing happens
 }

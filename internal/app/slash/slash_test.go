@@ -74,10 +74,10 @@ func TestSlashTable(t *testing.T) {
 // A front end lists what works in it.
 func TestSlashesOfFrontEnds(t *testing.T) {
 	for front, want := range map[Ability]string{
-		0:                                "agents compress context doctor help hooks init mcp memory permissions settings skills tools trust",
-		Lasts:                            "agents background clear compress context cost diff doctor effort export help hooks init mcp memory mode model permissions plan redo settings skills tools trust undo",
-		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export help hooks init mcp memory mode model permissions plan quit redo settings skills tools trust undo",
-		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export help hooks init keys mcp memory mode model permissions plan quit redo resume rewind settings skills theme tools trust undo vim",
+		0:                                "agents compress context doctor help hooks init lsp mcp memory permissions settings skills tools trust",
+		Lasts:                            "agents background clear compress context cost diff doctor effort export goal help hooks init lsp mcp memory mode model permissions plan redo rename settings skills tools trust undo",
+		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export goal help hooks init lsp mcp memory mode model permissions plan quit redo rename settings skills tools trust undo",
+		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export goal help hooks init keys lsp mcp memory mode model permissions plan quit redo rename resume rewind settings skills theme tools trust undo vim",
 	} {
 		s := &session.Session{Settings: &settings.Settings{}, Definitions: &session.Definitions{}, Outside: &session.Outside{}}
 		var got []string
@@ -129,7 +129,7 @@ func TestCompress(t *testing.T) {
 		{Text: strings.Repeat("A long answer. ", 400)},
 		{Expect: []string{"Plan mode is on"}, Text: "two"},
 		{Expect: []string{`"model":"small"`, "Write a summary", "A long answer."}, Text: "The task is to compress."},
-		{Expect: []string{`"model":"large"`, "The task is to compress.", "first prompt:\\nfirst", "third"}, Absent: []string{"A long answer."}, Text: "three"},
+		{Expect: []string{`"model":"large"`, "The task is to compress.", "<prompt>\\nfirst\\n</prompt>", "third"}, Absent: []string{"A long answer."}, Text: "three"},
 		{Expect: []string{"Plan mode is on", "fourth"}, Text: "four"},
 	}})
 	home := t.TempDir()

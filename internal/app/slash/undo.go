@@ -24,7 +24,7 @@ func UndoList(u *record.Undo, dir string) string {
 	var b strings.Builder
 	for _, c := range u.Calls {
 		fmt.Fprintf(&b, "%s %s of session %s: %s\n", verb, tool.Visible(c.ID), u.ID[:8],
-			clip(tool.Visible(c.Title), 80))
+			humanize.Line(tool.Visible(c.Title), 80))
 	}
 	done := 0
 	for _, s := range u.Steps {
@@ -80,15 +80,6 @@ func LeftText(left []undo.Left) string {
 		text += "\nUse --force to restore what changed since; the current content is saved first"
 	}
 	return text
-}
-
-// clip shortens a text to one line.
-func clip(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 // shortPath returns a path relative to a directory, if it is inside.
@@ -245,7 +236,7 @@ func some(steps []undo.Step, dir string) string {
 	}
 	common := filepath.Dir(steps[0].Path)
 	for _, s := range steps {
-		for common != filepath.Dir(common) && !strings.HasPrefix(s.Path, common+string(filepath.Separator)) {
+		for common != filepath.Dir(common) && !names.Below(filepath.Dir(s.Path), common) {
 			common = filepath.Dir(common)
 		}
 	}
@@ -268,7 +259,7 @@ func quoted(u *record.Undo, dir string) string {
 			name = u.Calls[0].Name + " " + shortPath(target, dir)
 		}
 	}
-	return `"` + clip(tool.Visible(name), maxQuoted) + `"`
+	return `"` + humanize.Line(tool.Visible(name), maxQuoted) + `"`
 }
 
 // stays describes how many paths are skipped.

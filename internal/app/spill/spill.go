@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/filelock"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
 // Limits bound what is saved, in bytes. Zero means the default: 64 MB per result, 512 MB per session.
@@ -69,7 +70,8 @@ func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if limits.PerSession <= 0 {
 		limits.PerSession = 512 << 20
 	}
-	return &Dir{path: filepath.Join(resolve(stateDir), directory, sessionDirectory(sessionID)), limits: limits}, nil
+	path := filepath.Join(realpath.Existing(stateDir), directory, sessionDirectory(sessionID))
+	return &Dir{path: path, limits: limits}, nil
 }
 
 // Root returns the directory's path with links resolved, whether it exists yet or not.
@@ -231,18 +233,6 @@ func sessionDirectory(id string) string {
 	}
 	sum := sha256.Sum256([]byte(id))
 	return fmt.Sprintf("%s-%x", name, sum[:8])
-}
-
-// resolve follows links in the part of the path that exists.
-func resolve(path string) string {
-	path = filepath.Clean(path)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if up := filepath.Dir(path); up != path {
-		return filepath.Join(resolve(up), filepath.Base(path))
-	}
-	return path
 }
 
 // File receives a long output as it is produced. Bytes over a limit are dropped and counted.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
 func open(t *testing.T, state, session string, limits Limits) *Dir {
@@ -132,7 +134,7 @@ func TestHostileNames(t *testing.T) {
 	state := t.TempDir()
 	for _, session := range []string{"..", "../../etc", "/etc", ".", "a/b", "a\x00b", "A", "a", strings.Repeat("x", 5000), "ä", ".lock", ".gone-1"} {
 		d := open(t, state, session, Limits{})
-		if filepath.Dir(d.Root()) != filepath.Join(resolve(state), "spill") || strings.HasPrefix(filepath.Base(d.Root()), ".") {
+		if filepath.Dir(d.Root()) != filepath.Join(realpath.Existing(state), "spill") || strings.HasPrefix(filepath.Base(d.Root()), ".") {
 			t.Errorf("session %q lies in %s", session, d.Root())
 		}
 		for _, id := range []string{"", "..", "../../x", "/etc/passwd", "a\x00b", "-rf", strings.Repeat("y", 5000), "call\n1", ".lock", ".env", "id_rsa", "\xff"} {
@@ -168,7 +170,7 @@ func TestRootIsResolved(t *testing.T) {
 		t.Skip(err)
 	}
 	d := open(t, filepath.Join(dir, "link", "not", "yet"), "s1", Limits{})
-	want := filepath.Join(resolve(dir), "not", "yet", "spill", "s1")
+	want := filepath.Join(realpath.Existing(dir), "not", "yet", "spill", "s1")
 	if got := save(t, d, "x"); d.Root() != want || filepath.Dir(got.Path) != want {
 		t.Errorf("root %s, file %s, want %s", d.Root(), got.Path, want)
 	}

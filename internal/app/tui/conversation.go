@@ -302,10 +302,7 @@ func (s *Screen) fail(err error) {
 
 // visible is untrusted text as one clean line. Of a very long text it is the start.
 func visible(s string) string {
-	if len(s) > maxVisible {
-		s = strings.ToValidUTF8(s[:maxVisible], "") + "…"
-	}
-	return cell.Clean(strings.Join(strings.Fields(tool.Visible(s)), " "))
+	return cell.Clean(strings.Join(strings.Fields(tool.Visible(humanize.Cut(s, maxVisible))), " "))
 }
 
 // maxVisible is the number of bytes of a text that a line shows at most.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/dev/ptytest"
 )
 
@@ -25,7 +25,7 @@ func (h brokenHost) Retry(context.Context) error                { return nil }
 func (h brokenHost) Wake() <-chan struct{}                      { return nil }
 func (h brokenHost) Continue(context.Context) error             { return nil }
 func (h brokenHost) Status() Status                             { h.broken("status"); return Status{Mode: "default"} }
-func (h brokenHost) Todos() builtin.TodoList                    { return nil }
+func (h brokenHost) Todos() todo.List                           { return nil }
 func (h brokenHost) NextMode()                                  { h.broken("mode") }
 func (h brokenHost) Running() []string                          { return nil }
 func (h brokenHost) Background() []string                       { return nil }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,8 +11,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
-// diffRow is a line of a diff, or "⋮" between hunks, which has no mark.
+// diffRow is a line of a diff; or without a mark "⋮" between hunks, or the name of a file.
 type diffRow struct {
+	file     string
 	old, now int // line numbers; 0: the line isn't in that file
 	mark     byte
 	text     string
@@ -48,22 +50,27 @@ func cutsDiff(diff string, width int) bool {
 	return false
 }
 
-// diffRows reads a unified diff.
+// diffRows reads a unified diff. In one of several files, each begins with its name.
 func diffRows(diff string) []diffRow {
 	var out []diffRow
-	var old, now int
-	for l := range strings.SplitSeq(strings.TrimSuffix(diff, "\n"), "\n") {
+	var h hunk
+	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
+	files := 0
+	for i, l := range lines {
 		if strings.HasPrefix(l, "@@") {
-			if len(out) > 0 {
+			if n := len(out); n > 0 && out[n-1].file == "" {
 				out = append(out, diffRow{})
 			}
-			old, now = hunkStart(l)
+			h = readHunk(l)
 			continue
 		}
-		if old == 0 && now == 0 || strings.HasPrefix(l, `\`) { // the header, or "no newline at end of file"
-			if note, ok := strings.CutPrefix(l, "# "); ok { // of a change of the mode
-				out = append(out, diffRow{mark: ' ', text: cell.Clean(note)})
-			}
+		if h.ended() && strings.HasPrefix(l, "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") {
+			out = append(out, diffRow{file: fileName(l, lines[i+1])})
+			h = hunk{}
+			files++
+			continue
+		}
+		if h == (hunk{}) || strings.HasPrefix(l, `\`) { // the header, or "no newline at end of file"
 			continue
 		}
 		r := diffRow{mark: ' '}
@@ -72,34 +79,62 @@ func diffRows(diff string) []diffRow {
 		}
 		switch {
 		case strings.HasPrefix(l, "+"):
-			r.mark, r.now = '+', now
-			now++
+			r.mark, r.now = '+', h.now
+			h.now++
 		case strings.HasPrefix(l, "-"):
-			r.mark, r.old = '-', old
-			old++
+			r.mark, r.old = '-', h.old
+			h.old++
 		default:
-			r.old, r.now = old, now
-			old, now = old+1, now+1
+			r.old, r.now = h.old, h.now
+			h.old, h.now = h.old+1, h.now+1
 		}
 		out = append(out, r)
+	}
+	if files == 1 { // its name is beside the diff
+		out = slices.DeleteFunc(out, func(r diffRow) bool { return r.file != "" })
 	}
 	return out
 }
 
-// hunkStart reads the line numbers of "@@ -3,5 +3,4 @@".
-func hunkStart(l string) (old, now int) {
+// fileName reads the name of a file from the two lines above its hunks.
+func fileName(before, after string) string {
+	name, _, _ := strings.Cut(after[len("+++ "):], "\t")
+	if name == "/dev/null" {
+		name, _, _ = strings.Cut(before[len("--- "):], "\t")
+		return name + " (deleted)"
+	}
+	return name
+}
+
+// hunk is where the reader of a hunk is: line numbers in both files, and where the hunk ends in them.
+type hunk struct{ old, now, oldEnd, nowEnd int }
+
+func (h hunk) ended() bool { return h.old >= h.oldEnd && h.now >= h.nowEnd }
+
+// readHunk reads the line numbers of "@@ -3,5 +3,4 @@".
+func readHunk(l string) hunk {
 	var a, b string
 	if n, _ := fmt.Sscanf(l, "@@ -%s +%s ", &a, &b); n < 2 {
-		return 1, 1
+		return hunk{1, 1, math.MaxInt, math.MaxInt}
 	}
-	fmt.Sscanf(a, "%d", &old)
-	fmt.Sscanf(b, "%d", &now)
-	return max(1, old), max(1, now)
+	side := func(s string) (start, end int) {
+		n := 1
+		fmt.Sscanf(s, "%d,%d", &start, &n)
+		start = max(1, start)
+		return start, start + n
+	}
+	var h hunk
+	h.old, h.oldEnd = side(a)
+	h.now, h.nowEnd = side(b)
+	return h
 }
 
 // line is a row as it is shown in a width; 0: all of it.
 func (r diffRow) line(width int) cell.Line {
-	if r.mark == 0 {
+	switch {
+	case r.file != "":
+		return cell.Styled("  "+cell.Clean(r.file), cell.Bold)
+	case r.mark == 0:
 		return cell.Styled("        ⋮", cell.Dim)
 	}
 	number := func(n int) string {

@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/tool"
 )
 
 // A change of one word in a minified file used to take 188 rows, without a mark on the change.
@@ -49,9 +51,16 @@ func TestDiffFillsRows(t *testing.T) {
 	}
 }
 
-// What became of a file's mode has no hunk, and used to be left out of the question.
-func TestDiffOfAMode(t *testing.T) {
-	if got := DiffLines("# x.sh: mode 644 became 755\n", 80); len(got) != 1 || got[0].String() != "         │ x.sh: mode 644 became 755" {
+// A diff of several files names each. A removed line that looks like the header of a file is one of the hunk.
+func TestDiffOfSeveralFiles(t *testing.T) {
+	diff := "--- a.sql\tCurrent\n+++ a.sql\tProposed\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n x\n" +
+		"--- b.txt\tCurrent\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"
+	var got []string
+	for _, l := range DiffLines(diff, 80) {
+		got = append(got, l.String())
+	}
+	want := []string{"  a.sql", "   1     │--- old", "       1 │+++ new", "   2   2 │ x", "  b.txt (deleted)", "   1     │-b"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -109,5 +118,21 @@ func TestTail(t *testing.T) {
 		if s := strings.Join(got, "|"); s != tt.want {
 			t.Errorf("%.20q: %q, not %q", tt.text, s, tt.want)
 		}
+	}
+}
+
+// A row of a trial's question wraps at words. At 40 columns "1 commit: Fix the total" used to be cut in the middle of one.
+func TestEffectRowsWrap(t *testing.T) {
+	f := tool.Effects{Changes: []tool.Effect{{Path: ".git/", Kind: tool.EffectChanged, Files: 8, Note: "1 commit: Fix the total of empty reports"}}}
+	words := strings.Fields(f.Rows()[0].Cells[0])
+	var got []string
+	for _, l := range effectLines(f, 40) {
+		if l.Width() > 40 {
+			t.Errorf("%q is too wide", l)
+		}
+		got = append(got, strings.Fields(l.String())...)
+	}
+	if !slices.Equal(got[1:], words) {
+		t.Errorf("%q, not %q", got[1:], words)
 	}
 }

@@ -47,7 +47,7 @@ func (c *call) lines(look layout) []cell.Line {
 	default:
 		failure = append([]cell.Line{sum.Cut(width)}, failure...)
 	}
-	if len(failure) == 1 && o.Result.Output != "" { // "Command exited with code 1."
+	if len(failure) == 1 && (o.Result.Output != "" || o.Status == tool.StatusDenied) { // "Command exited with code 1."
 		end := cell.Styled(" "+failure[0].String(), cell.Dim)
 		if head.Width()+end.Width()+right.Width() < width {
 			head, failure = append(head, end...), nil
@@ -83,10 +83,7 @@ func (c *call) failure(width int) []cell.Line {
 		return nil
 	}
 	message := strings.TrimPrefix(c.outcome.Error.Message, c.described+": ") // it is above
-	if len(message) > maxFailure {
-		message = strings.ToValidUTF8(message[:maxFailure], "") + "…"
-	}
-	out := block(message, cell.Dim, "  ", "  ", width)
+	out := block(humanize.Cut(message, maxFailure), cell.Dim, "  ", "  ", width)
 	if n := len(out) - maxFailureRows + 1; n > 0 {
 		out = append(out[:maxFailureRows-1], cell.Styled("  … "+humanize.Count(n, "more line"), cell.Dim))
 	}

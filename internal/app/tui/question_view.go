@@ -33,7 +33,8 @@ func (s *Screen) announce(q *question) {
 	if last := len(head) - 1; head[last].Width()+end.Width() <= s.width() {
 		head[last] = append(head[last], end...)
 	} else {
-		head = append(head, end)
+		end = cell.Styled("  "+strings.TrimLeft(end.String(), " "), cell.Dim)
+		head = append(head, cell.Wrap(end, s.width(), cell.Text("  "))...)
 	}
 	lines := details(q.beyond(), s.width(), false)
 	rows := 0
@@ -226,18 +227,18 @@ func effectLines(f tool.Effects, width int) []cell.Line {
 	var out []cell.Line
 	for _, r := range f.Rows() {
 		head := cell.Line{{Text: fmt.Sprintf("    %-9s ", r.Label), Style: cell.Dim}}
-		line := append(cell.Line{}, head...)
+		line, indent := append(cell.Line{}, head...), cell.Text(strings.Repeat(" ", head.Width()))
 		for i, c := range r.Cells {
 			text := cell.Clean(tool.Visible(c)) // with the spaces in it
 			if i > 0 && line.Width()+5+cell.Text(text).Width() > width {
-				out = append(out, line)
-				line = cell.Text(strings.Repeat(" ", head.Width()))
+				out = append(out, cell.Wrap(line, width, indent)...)
+				line = slices.Clone(indent)
 			} else if i > 0 {
 				line = append(line, cell.Span{Text: "     "})
 			}
 			line = append(line, cell.Span{Text: text})
 		}
-		out = append(out, line)
+		out = append(out, cell.Wrap(line, width, indent)...)
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/tui/keys"
 	"github.com/adze-dev/adze/internal/app/tui/paint"
@@ -17,9 +17,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-func (mutedHost) Status() Status          { return Status{Mode: "default"} }
-func (mutedHost) Todos() builtin.TodoList { return nil }
-func (mutedHost) Background() []string    { return nil }
+func (mutedHost) Status() Status       { return Status{Mode: "default"} }
+func (mutedHost) Todos() todo.List     { return nil }
+func (mutedHost) Background() []string { return nil }
 
 // kindsOfQuestions are questions of each kind that the screen asks.
 func kindsOfQuestions() map[string]func() *question {

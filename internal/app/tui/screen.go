@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/app/tui/editor"
 	"github.com/adze-dev/adze/internal/app/tui/paint"
@@ -43,7 +43,7 @@ type Host interface {
 	// StatusLine is the user's command for the status line; nil: none. mode is vim's, or "". It is called often.
 	StatusLine(mode string) *StatusLine
 	// Todos is the model's to-do list.
-	Todos() builtin.TodoList
+	Todos() todo.List
 	// NextMode switches to the next approval mode.
 	NextMode()
 	// Running are the background commands that end with the session, as the user knows them.

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/tool"
 )
 
 // todoList is the model's to-do list, pinned above the prompt while something in it is open.
 type todoList struct {
-	list builtin.TodoList
+	list todo.List
 	open bool // with a line for each item
 }
 
 // take takes the list from a call that has changed it. Subagents have their own.
 func (t *todoList) take(e tool.Event) {
-	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil &&
+	if list, ok := e.Outcome.Result.Display.(todo.List); ok && e.Outcome.Error == nil &&
 		e.Request.Call.By == "" {
 		t.list = list
 	}
@@ -71,7 +71,7 @@ func (t *todoList) unfolded(head cell.Line, width, rows int) []cell.Line {
 	return out
 }
 
-func todoItem(item builtin.Todo) cell.Line {
+func todoItem(item todo.Item) cell.Line {
 	text := visible(item.Content)
 	switch item.Status {
 	case "completed":

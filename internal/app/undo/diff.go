@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -55,12 +55,8 @@ func (h History) Net() ([]Change, []Lost) {
 
 // In reports whether a path is one of these, or in one of these directories. Without any, all are.
 func In(path string, paths []string) bool {
-	for _, p := range paths {
-		if path == p || strings.HasPrefix(path, strings.TrimSuffix(p, sep)+sep) {
-			return true
-		}
-	}
-	return len(paths) == 0
+	_, ok := names.Within(path, paths)
+	return ok || len(paths) == 0
 }
 
 // Differ shows changes as patches.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -40,10 +42,8 @@ const (
 func openFiles(since uint64, roots []string) map[string]bool {
 	found := map[string]bool{}
 	add := func(path string, memory bool) {
-		for _, root := range roots {
-			if strings.HasPrefix(path, root+sep) {
-				found[path] = found[path] || memory
-			}
+		if root, ok := names.Within(path, roots); ok && path != root {
+			found[path] = found[path] || memory
 		}
 	}
 	proc, err := os.Open("/proc")

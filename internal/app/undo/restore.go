@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/internal/engine/workspace/hardlink"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
@@ -158,11 +159,7 @@ func (r *restorer) try(s Step, f func(Step) error) {
 		err = f(s)
 	}
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
-		r.failed = fail(r.failed, s.Path, err)
+		r.failed = fail(r.failed, s.Path, nofollow.Cause(err))
 	}
 }
 
@@ -218,7 +215,7 @@ func move(from, to string, is State) error {
 		return cmp.Or(err, errChanged)
 	}
 	above := filepath.Dir(to)
-	for !strings.HasPrefix(from, above+sep) && above != filepath.Dir(above) {
+	for !names.Below(filepath.Dir(from), above) && above != filepath.Dir(above) {
 		above = filepath.Dir(above)
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
@@ -229,8 +226,9 @@ func move(from, to string, is State) error {
 		return err
 	}
 	defer dir.Close()
-	name := strings.TrimPrefix(to, above+sep)
-	if err := dir.Rename(strings.TrimPrefix(from, above+sep), name); err != nil || now.Mode == is.Mode {
+	old, _ := names.Rel(from, above)
+	name, _ := names.Rel(to, above)
+	if err := dir.Rename(old, name); err != nil || now.Mode == is.Mode {
 		return err
 	}
 	return dir.Chmod(name, is.Mode)

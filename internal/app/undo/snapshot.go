@@ -18,6 +18,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/search"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
@@ -122,7 +123,7 @@ func (s *snapshot) missing(d *difference, l listing) {
 		return
 	}
 	for path, old := range s.paths {
-		if old.round == s.round || !l.all && !below(filepath.Dir(path), l.gone) {
+		if old.round == s.round || !l.all && !names.BelowAny(filepath.Dir(path), l.gone) {
 			continue
 		}
 		if s.cut {
@@ -222,11 +223,8 @@ const (
 // gitOf returns the .git directory of a root that a path is in; "": none. Other repositories are restored.
 func (s *snapshot) gitOf(path string) string {
 	for _, root := range s.roots {
-		if rest, ok := strings.CutPrefix(path, root); ok {
-			rest = strings.TrimPrefix(rest, sep)
-			if rest == ".git" || strings.HasPrefix(rest, ".git"+sep) {
-				return filepath.Join(root, ".git")
-			}
+		if git := filepath.Join(root, ".git"); names.Below(path, git) {
+			return git
 		}
 	}
 	return ""

@@ -251,8 +251,8 @@ func (t *Tracker) covers(path string) bool {
 // another program.
 func (t *Tracker) between(d difference, f *Found) {
 	if job, ok := t.job(); ok {
-		d.changes = slices.DeleteFunc(d.changes, func(c Change) bool { return below(c.Path, t.own) })
-		d.lost = slices.DeleteFunc(d.lost, func(l Lost) bool { return below(l.Path, t.own) })
+		d.changes = slices.DeleteFunc(d.changes, func(c Change) bool { return names.BelowAny(c.Path, t.own) })
+		d.lost = slices.DeleteFunc(d.lost, func(l Lost) bool { return names.BelowAny(l.Path, t.own) })
 		f.give(job, d)
 	}
 	clear(t.own)
@@ -425,11 +425,7 @@ func (f Found) Note(roots []string) string {
 	}
 	var shown []string
 	for _, l := range f.Lost {
-		name := names.Short(l.Path, roots...)
-		if limit := 200; len(name) > limit {
-			name = strings.ToValidUTF8(name[:limit], "") + "…"
-		}
-		shown = append(shown, fmt.Sprintf("%s (%s)", name, l.Why))
+		shown = append(shown, fmt.Sprintf("%s (%s)", humanize.Cut(names.Short(l.Path, roots...), 200), l.Why))
 	}
 	return "undo can't restore these changes: " + humanize.List(shown, maxNamed) + "."
 }

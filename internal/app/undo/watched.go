@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/search"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 )
 
@@ -233,7 +233,7 @@ func (s *snapshot) listChanged(ctx context.Context, paths map[string]bool) (l li
 	}
 	if len(l.gone) > 0 {
 		for path := range s.wd {
-			if below(path, l.gone) {
+			if names.BelowAny(path, l.gone) {
 				s.drop(path)
 			}
 		}
@@ -281,10 +281,8 @@ func (s *snapshot) otherNames(nodes []search.Node) (more []search.Node) {
 
 // skips reports whether a path isn't saved.
 func (s *snapshot) skips(path string) bool {
-	return slices.ContainsFunc(s.skip, func(skip string) bool {
-		return path == skip ||
-			strings.HasPrefix(path, skip+sep)
-	})
+	_, skipped := names.Within(path, s.skip)
+	return skipped
 }
 
 // watchNew watches the directories that aren't watched yet, and lists them again: what changed before that had no
@@ -356,7 +354,7 @@ const maxParents = 128
 func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]search.Node, error) {
 	parents := map[string]bool{}
 	for path := range fresh {
-		if !below(filepath.Dir(path), fresh) {
+		if !names.BelowAny(filepath.Dir(path), fresh) {
 			parents[filepath.Dir(path)] = true
 		}
 	}
@@ -369,7 +367,7 @@ func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]sear
 	}
 	res, err := search.Tree(ctx, search.TreeRequest{Paths: dirs, Skip: s.skip, Limit: s.entries(),
 		Known: func(path string) (enter, known bool) {
-			if !below(path, fresh) {
+			if !names.BelowAny(path, fresh) {
 				return false, true
 			}
 			return s.entered(path)
@@ -377,20 +375,8 @@ func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]sear
 	if err != nil || res.Incomplete == search.Enough {
 		return nil, errors.Join(err, errUnwatched)
 	}
-	nodes := slices.DeleteFunc(res.Nodes, func(n search.Node) bool { return !below(n.Path, fresh) })
+	nodes := slices.DeleteFunc(res.Nodes, func(n search.Node) bool { return !names.BelowAny(n.Path, fresh) })
 	return nodes, nil
-}
-
-// below reports whether a path is one of these or in one of them.
-func below(path string, dirs map[string]bool) bool {
-	for ; ; path = filepath.Dir(path) {
-		if dirs[path] {
-			return true
-		}
-		if path == filepath.Dir(path) {
-			return false
-		}
-	}
 }
 
 // Unwatched returns why the changes of each command are found by the times of all files, which takes longer; "" if they

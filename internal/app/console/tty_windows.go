@@ -1,0 +1,43 @@
+package console
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// canRedraw reports whether a console understands the sequences that move its cursor, and has it do so.
+func canRedraw(f *os.File, kind string) bool {
+	var mode uint32
+	h := windows.Handle(f.Fd())
+	if kind == "dumb" || windows.GetConsoleMode(h, &mode) != nil {
+		return false
+	}
+	return windows.SetConsoleMode(h, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// inBackground reports whether another program has the console.
+func inBackground(*os.File) bool { return false }
+
+// echo is nil: a console echoes only while a line is read.
+func echo(*os.File) func(on bool) { return nil }
+
+// tty reads a console. A read cannot be broken off there, so a prompt that is withdrawn leaves one behind; the line
+// that ends it is dropped.
+type tty struct {
+	*Lines
+	console windows.Handle
+}
+
+func newTTY(f *os.File) Answers {
+	return tty{NewLines(f), windows.Handle(f.Fd())}
+}
+
+func (t tty) Discard() error {
+	t.forgets = true // what was read and not asked for, and the line that a next which gave up was waiting for
+	if err := windows.FlushConsoleInputBuffer(t.console); err != nil {
+		return fmt.Errorf("discard what was typed before the prompt: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Source is where a plugin comes from.
+type Source struct {
+	Text string `json:"source"`        // the URL of a git repository, or an absolute path
+	Rev  string `json:"rev,omitempty"` // a branch, a tag or a commit; "": the default branch
+}
+
+// ParseSource reads PATH or GIT-URL[@REV]. A path is relative to dir.
+func ParseSource(text, dir string) Source {
+	if !strings.Contains(text, "://") {
+		if !filepath.IsAbs(text) {
+			text = filepath.Join(dir, text)
+		}
+		return Source{Text: filepath.Clean(text)}
+	}
+	if at := strings.LastIndexByte(text, '@'); at > strings.LastIndexByte(text, '/') {
+		return Source{text[:at], text[at+1:]}
+	}
+	return Source{Text: text}
+}
+
+func (s Source) String() string { return strings.TrimSuffix(s.Text+"@"+s.Rev, "@") }
+
+// clone checks one commit out in dir/checkout, in a sandbox, without the user's configuration of git, hooks, filters
+// and submodules.
+func clone(ctx context.Context, w Where, from Source, dir string) (to, commit string, err error) {
+	scheme, _, _ := strings.Cut(from.Text, "://")
+	if !slices.Contains([]string{"https", "http", "file"}, scheme) || strings.HasPrefix(from.Rev, "-") ||
+		strings.ContainsAny(from.Rev, ": ") {
+		return "", "", fmt.Errorf("clone %s: only https, http and file URLs with a branch, tag or commit are "+
+			"supported\nClone it yourself, then add the directory.", from)
+	}
+	to, repo := filepath.Join(dir, "checkout"), filepath.Join(dir, "git")
+	env := []string{
+		"HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file:http:https", "LC_ALL=C",
+	}
+	const passed = "PATH http_proxy https_proxy HTTPS_PROXY no_proxy NO_PROXY SSL_CERT_FILE SSL_CERT_DIR"
+	for name := range strings.FieldsSeq(passed) {
+		if value, ok := w.Lookup(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	runner := proc.Open(proc.Options{Helper: w.Helper})
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	program := []string{"git", "--git-dir=" + repo, "--work-tree=" + to, "-c", "core.hooksPath=" + os.DevNull}
+	git := func(args ...string) (string, error) {
+		out, err := runner.Run(ctx, proc.Command{
+			Argv: slices.Concat(program, args), Dir: dir, Env: env, Timeout: 5 * time.Minute,
+			Sandbox: &sandbox.Spec{Mode: sandbox.WorkspaceNetwork, Roots: []string{dir}},
+		})
+		said := strings.TrimSpace(out.Output.String())
+		if err != nil {
+			return "", fmt.Errorf("clone %s in a sandbox: %w\nClone it yourself, then add the directory.", from, err)
+		}
+		if out.Ended != proc.Exited || out.Exit != 0 {
+			err = fmt.Errorf("clone %s: git %s: %s", from, args[0], tool.Visible(said))
+		}
+		return said, err
+	}
+	// These attributes are the strongest: files are checked out as they are in the commit.
+	const attributes = "* -text -eol -ident -filter -working-tree-encoding\n"
+	info := filepath.Join(repo, "info")
+	err = errors.Join(os.Mkdir(to, 0o700), os.MkdirAll(info, 0o700),
+		os.WriteFile(filepath.Join(info, "attributes"), []byte(attributes), 0o600))
+	if err == nil {
+		_, err = git("init", "-q", "--template=")
+	}
+	if err == nil {
+		rev := cmp.Or(from.Rev, "HEAD")
+		fetch := []string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--", from.Text, rev}
+		if _, err = git(slices.Insert(slices.Clone(fetch), 1, "--depth=1")...); err != nil { // some servers can't
+			_, err = git(fetch...)
+		}
+	}
+	if err == nil {
+		_, err = git("checkout", "-q", "-f", "--no-recurse-submodules", "--detach", "FETCH_HEAD")
+	}
+	if err == nil {
+		commit, err = git("rev-parse", "--verify", "HEAD^{commit}")
+	}
+	return to, commit, err
+}
+
+// Limits of a plugin. All files are hashed at every start.
+const (
+	maxFiles = 5000
+	maxBytes = 50 << 20
+)
+
+// tree is the files of a plugin by path: their content after their kind.
+type tree map[string]string
+
+// The kinds of files in a tree, and their modes.
+const link = "link"
+
+var modes = map[string]fs.FileMode{"file": 0o600, "program": 0o700}
+
+// readTree reads regular files, and links that stay within the directory. It returns what it left out.
+func readTree(dir string) (all tree, left []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	all = tree{}
+	size := 0
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err == nil && strings.EqualFold(d.Name(), ".git"):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case err != nil || d.IsDir() && path == ".":
+			return err
+		case tool.Hidden(path) || strings.ContainsAny(path, "\\\n\t") || !utf8.ValidString(path):
+			return fmt.Errorf("invalid file name %q", path)
+		case d.IsDir():
+			return nil
+		}
+		kind := "file"
+		info, err := root.Stat(path)
+		switch {
+		case err != nil:
+			left = append(left, path+" is left out: it is a link out of the plugin, or to nothing")
+			return nil
+		case d.Type() == fs.ModeSymlink:
+			target, err := root.Readlink(path)
+			all[path] = link + "\n" + target
+			return err
+		case !info.Mode().IsRegular():
+			left = append(left, path+" is left out: it is not a regular file")
+			return nil
+		case info.Mode()&0o100 != 0:
+			kind = "program"
+		}
+		content, err := readAtMost(root, path, maxBytes-size)
+		if size += len(content); err == nil && len(all) == maxFiles {
+			err = fmt.Errorf("it has more than %d files", maxFiles)
+		}
+		all[path] = kind + "\n" + string(content)
+		return err
+	})
+	return all, left, err
+}
+
+// readAtMost reads a file.
+func readAtMost(root *os.Root, path string, room int) ([]byte, error) {
+	f, err := root.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, int64(room)+1))
+	if err == nil && len(content) > room {
+		err = fmt.Errorf("%s is too large: a manifest can have %d MB, a plugin %d MB", path, maxConfig>>20,
+			maxBytes>>20)
+	}
+	return content, err
+}
+
+// write writes the files into a new directory.
+func (t tree) write(dir string) error {
+	for _, path := range slices.Sorted(maps.Keys(t)) {
+		to := filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		kind, content, _ := strings.Cut(t[path], "\n")
+		write := func() error { return os.WriteFile(to, []byte(content), modes[kind]) }
+		if kind == link {
+			write = func() error { return os.Symlink(content, to) }
+		}
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hash identifies all files.
+func (t tree) hash() string {
+	sum := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(t)) {
+		fmt.Fprintf(sum, "%q %x\n", path, sha256.Sum256([]byte(t[path])))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,351 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Goal is a command that must exit with 0 before a prompt is done. Only the user can set it: it belongs to the prompt
+// that it was set for, and a resumed session has none.
+type Goal struct {
+	Command string
+	Turns   int           // how often it may fail; 0: 20, less than 0: no limit
+	Time    time.Duration // of the whole prompt; 0: an hour, less than 0: no limit
+	Cost    float64       // in US dollars; 0: no limit
+}
+
+// ErrCost is in the chain when a goal's limit of the cost stopped a prompt.
+var ErrCost = errors.New("cost limit reached")
+
+const (
+	goalTurns   = 20
+	goalTime    = time.Hour
+	goalTimeout = 10 * time.Minute // of one run of the command
+	goalRepeats = 3                // equal failures without a changed file between
+	goalOutput  = 4000             // characters that the model gets
+)
+
+// GoalWords are the words of /goal.
+const GoalWords = "[--turns N] [--time TIME] [--cost USD] COMMAND"
+
+// ParseGoal reads the words of /goal.
+func ParseGoal(words string) (*Goal, error) {
+	var g Goal
+	flags := flag.NewFlagSet("/goal", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.IntVar(&g.Turns, "turns", goalTurns, "")
+	flags.DurationVar(&g.Time, "time", goalTime, "")
+	flags.Float64Var(&g.Cost, "cost", 0, "")
+	fields := strings.Fields(words)
+	err := flags.Parse(fields)
+	rest := words
+	for range len(fields) - flags.NArg() { // the command keeps its whitespace
+		_, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	}
+	g.Command = strings.TrimSpace(rest)
+	if err != nil || g.Command == "" || g.Turns < 1 || g.Time <= 0 || !(g.Cost >= 0) {
+		return nil, errors.Join(err, errors.New("expected "+GoalWords))
+	}
+	return &g, nil
+}
+
+// pursuit is a goal that a prompt works on.
+type pursuit struct {
+	Goal
+	session  *Session
+	began    time.Time
+	before   float64 // the cost until then
+	failures int
+	last     string // how the command failed
+	repeats  int
+
+	mu      sync.Mutex
+	stop    context.CancelCauseFunc // nil: no model works on it
+	changed map[string]bool
+	moved   bool // a file changed since the command ran
+}
+
+// SetGoal sets the goal of the next prompt; nil: it has none. The error is why the command can't be checked.
+func (c *Conversation) SetGoal(ctx context.Context, g *Goal) error {
+	c.goal.Store(nil)
+	if g == nil {
+		return nil
+	}
+	p := &pursuit{Goal: *g, session: c.session, began: time.Now(), changed: map[string]bool{}}
+	if p.Turns, p.Time = cmp.Or(p.Turns, goalTurns), cmp.Or(p.Time, goalTime); p.Time < 0 {
+		p.Time = math.MaxInt64
+	}
+	p.before, _ = p.session.Models.Cost()
+	name := p.session.Models.Name()
+	if _, priced := p.session.Settings.Model.Pricing[name]; p.Cost > 0 && !priced {
+		return project.Errorf(project.ErrPrompt, "can't limit the cost of the goal: the price of %s is unknown\nSet "+
+			"modelPricing, or leave out the limit.", name)
+	}
+	t, call, err := p.call()
+	if err != nil {
+		return err
+	}
+	inv, err := t.Prepare(ctx, call.Args)
+	if err != nil {
+		return project.Errorf(project.ErrPrompt, "can't check the goal: %v", err)
+	}
+	d := p.session.Executor.Policy(tool.Request{Call: call, Declaration: t.Declaration(), Invocation: *inv})
+	if d.Verdict == tool.Allow || d.Try || d.Verdict == tool.Ask && p.session.Env.HasUser {
+		c.goal.Store(p)
+		c.agent.Append(model.Prompt("The user set a goal for the next prompt: each time you end your turn, Adze runs " +
+			"this command, and you continue until it exits with 0. Fix the cause of its failures: don't weaken what " +
+			"it checks.\n" + p.Command))
+		return nil
+	}
+	if d.Verdict == tool.Deny && d.Cause.Kind == tool.ByRule {
+		return project.Errorf(project.ErrPrompt, "can't check the goal: %s: %s", p.Command, d.Why())
+	}
+	return p.unchecked(d.Why())
+}
+
+// unchecked returns the error of a command that requires approval.
+func (p *pursuit) unchecked(why string) error {
+	return project.Errorf(project.ErrPrompt, "can't check the goal: %s: %s\nAllow it with a rule: Shell(%s)", p.Command,
+		strings.TrimRight(why, "."), p.Command)
+}
+
+// call returns a call of the tool that runs the command.
+func (p *pursuit) call() (tool.Tool, tool.Call, error) {
+	all := tool.NewRegistry(p.session.Tools.All()...) // a command can be checked that the model can't run
+	d, err := Shell(all)
+	if err != nil {
+		return nil, tool.Call{}, err
+	}
+	args, err := json.Marshal(map[string]any{"command": p.Command, "timeout": goalTimeout.Milliseconds()})
+	if err != nil {
+		return nil, tool.Call{}, err
+	}
+	t, err := all.Lookup(d.Name)
+	return t, tool.Call{ID: fmt.Sprintf("goal-%d", p.failures+1), Name: d.Name, Args: args}, err
+}
+
+// pursue runs the model until the command of the goal exits with 0, if there is a goal.
+func (c *Conversation) pursue(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer,
+	error)) (agent.Answer, error) {
+	p := c.goal.Load()
+	if p == nil {
+		return c.workOn(ctx, begin, work)
+	}
+	parent := ctx
+	ctx, expire := context.WithDeadlineCause(ctx, p.began.Add(p.Time),
+		fmt.Errorf("the goal was not reached in %v: %w", p.Time, agent.ErrWallTime))
+	defer expire()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p.working(stop)
+	defer p.working(nil)
+	answer, err := c.workOn(ctx, begin, work)
+	for err == nil {
+		more, failed := p.check(ctx)
+		if err = failed; failed != nil || more == "" {
+			break
+		}
+		var next agent.Answer
+		next, err = c.workOn(ctx, func(ctx context.Context) (agent.Answer, error) {
+			return c.tell(ctx, model.Text(more))
+		}, work)
+		answer = sum(answer, next)
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	var retried *model.Error
+	if !errors.As(err, &retried) || parent.Err() != nil { // the user can retry what a model's failure ended
+		c.goal.Store(nil)
+		p.session.Env.Notice(p.report(err))
+	}
+	return answer, err
+}
+
+// working sets what stops the model.
+func (p *pursuit) working(stop context.CancelCauseFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = stop
+}
+
+// check runs the command. more is the message for the model if it failed; "": it exited with 0. Of a trial nothing is
+// kept.
+func (p *pursuit) check(ctx context.Context) (more string, err error) {
+	t, call, err := p.call()
+	if err != nil {
+		return "", err
+	}
+	s := p.session
+	nothing := tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}, Answer: []byte(`{"keep":[]}`)}
+	own := &tool.Executor{
+		Registry: tool.NewRegistry(t), Mask: s.Executor.Mask, Spill: s.Executor.Spill, Before: s.Executor.Before,
+		Policy: func(r tool.Request) tool.Decision {
+			d := s.Executor.Policy(r)
+			switch f, tried := r.Confirm.(tool.Effects); {
+			case tried && !runsAgain(r):
+				return nothing
+			case tried && f.Took >= goalTimeout:
+				return tool.Decision{Verdict: tool.Deny, Reason: "it was still running after " + goalTimeout.String()}
+			}
+			return d
+		},
+		Ask: func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+			if _, tried := r.Confirm.(tool.Effects); tried && !runsAgain(r) {
+				return nothing, nil
+			}
+			return s.Executor.Ask(ctx, r, why)
+		},
+	}
+	batch := own.Batch(ctx)
+	batch.Add(call)
+	o := batch.Wait()[0]
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case o.Status == tool.StatusDenied && o.Duration < goalTimeout:
+		return "", p.unchecked(cmp.Or(strings.Join(o.Result.Missed, "; "), o.Error.Message))
+	case o.Status != tool.StatusSuccess || o.Result.Exit != 0:
+		return p.failed(o)
+	}
+	for _, h := range o.Result.Hosts {
+		if h.Failure != "" { // such as a proxy's answer, which curl takes for a page
+			return "", project.Errorf(project.ErrPrompt, "can't check the goal: %s wanted %s, which the trial denied "+
+				"it\nAllow it with a rule: Network(%s)", p.Command, h.Name, h.Name)
+		}
+	}
+	return "", nil
+}
+
+// runsAgain reports whether a tried command would run again, without a trial.
+func runsAgain(r tool.Request) bool {
+	return slices.ContainsFunc(r.Access, func(a tool.Access) bool { return a.Verb == tool.Execs || a == tool.Anything })
+}
+
+// failed returns the message to the model about a failure, or why the goal is given up.
+func (p *pursuit) failed(o tool.Outcome) (more string, err error) {
+	how := fmt.Sprintf("exited with code %d", o.Result.Exit)
+	if o.Error != nil {
+		how = strings.TrimRight(o.Error.Message, ".")
+	}
+	output := strings.TrimSpace(o.Result.Output)
+	if len(output) > goalOutput {
+		output = output[len(output)-goalOutput:]
+		for !utf8.RuneStart(output[0]) {
+			output = output[1:]
+		}
+		output = "…" + output
+	}
+	p.failures++
+	p.mu.Lock()
+	key := numbers().ReplaceAllString(how+"\n"+o.Result.Output, "0")
+	if p.repeats++; key != p.last || p.moved {
+		p.repeats = 1
+	}
+	p.last, p.moved = key, false
+	p.mu.Unlock()
+	switch {
+	case p.repeats >= goalRepeats:
+		return "", fmt.Errorf("%w: the goal failed %d times in the same way, and no file changed between",
+			agent.ErrStuck, p.repeats)
+	case p.Turns > 0 && p.failures >= p.Turns:
+		return "", fmt.Errorf("the goal was not reached in %s: %w", humanize.Count(p.Turns, "turn"), agent.ErrTurnLimit)
+	}
+	p.session.Env.Notice(fmt.Sprintf("goal: %s (%s)", how, humanize.Count(p.failures, "failure")))
+	for _, m := range o.Result.Missed {
+		output += "\nIn the trial: " + m
+	}
+	return fmt.Sprintf("The goal is not reached: %s\n%s (%s so far). Its output ends with:\n%s\nContinue. "+
+		"If you can't reach it, say why.", p.Command, how, humanize.Count(p.failures, "failure"),
+		cmp.Or(output, "(empty)")), nil
+}
+
+// numbers matches what differs between two runs that fail in the same way: times and ports.
+var numbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+(\.[0-9]+)?`) })
+
+// observing notes changed files, and stops the model when the goal has cost too much.
+func (c *Conversation) observing(next func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if p := c.goal.Load(); p != nil {
+			p.event(e)
+		}
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
+func (p *pursuit) event(e agent.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case agent.Step:
+		if e.Stage == tool.Done {
+			p.note(e.Outcome.Changes)
+		}
+	case agent.Changed:
+		p.note(e.Changes)
+	case agent.Answered:
+		cost, _ := p.session.Models.Cost()
+		if p.Cost > 0 && cost-p.before >= p.Cost && p.stop != nil {
+			p.stop(fmt.Errorf("the goal cost $%.2f: %w", cost-p.before, ErrCost))
+		}
+	}
+}
+
+func (p *pursuit) note(c tool.Changes) {
+	for _, one := range c.List {
+		if !one.Discarded {
+			p.changed[humanize.UnquotePath(one.Path)], p.moved = true, true
+		}
+	}
+	p.moved = p.moved || c.Incomplete != ""
+}
+
+// report says how the goal ended, and which test files changed.
+func (p *pursuit) report(err error) string {
+	end := "goal reached: " + p.Command + " exits with 0"
+	if err != nil {
+		end = "goal not reached: " + p.Command
+	}
+	end += " (failed " + humanize.Count(p.failures, "time") + ", " + humanize.Duration(time.Since(p.began)) + ")"
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var tests []string
+	for path := range p.changed {
+		short := names.Short(path, p.session.Directory.Path)
+		if testFile().MatchString(filepath.ToSlash(short)) || strings.Contains(p.Command, filepath.Base(path)) {
+			tests = append(tests, tool.Visible(short))
+		}
+	}
+	if slices.Sort(tests); len(tests) > 0 {
+		end += "\nChanged test files: " + humanize.List(tests, 50)
+	}
+	return end
+}
+
+// testFile matches the files that decide what tests check.
+var testFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|/)((?i:tests?|__tests__|specs?|testdata)/|(?i:test_[^/]*|conftest\.py|(GNU)?makefile|` +
+		`package\.json|pytest\.ini|tox\.ini|(jest|vitest)\.config\.[^/]*)$)|([._-](?i:tests?|spec)|[a-z]Tests?)\.[^/.]+$`)
+})
