@@ -272,7 +272,10 @@ func denyRules(l *lab) {
 		}
 		l.script("read.sh", `cat priv*/n.txt`)
 		l.script("write.sh", `echo x > private/new; echo changed > private/n.txt`)
-		for _, allow := range []string{``, `"Shell(*)"`} {
+		for n, allow := range []string{``, `"Shell(*)"`} {
+			if isOthers(i+n, l.den) {
+				continue
+			}
 			l.settings = fmt.Sprintf(`,"permissions":{"deny":[%q],"allow":[%s]}`, c.rule, allow)
 			flags := []string{"--yolo"}
 			if allow != "" {
@@ -283,7 +286,7 @@ func denyRules(l *lab) {
 				l.t.Errorf("deny %s: %s: %s", c.rule, c.line, results[0])
 			}
 			// Other commands run as before: that of a rule on a directory used to fail for an ordinary user.
-			if allow == "" && (i == 0 || i == 1 || i == 5) { // each rule without approvals too
+			if i == 0 || i == 1 || i == 2 || i == 5 || i == 6 { // each rule without approvals too, for each user
 				results = append(results, l.play(nil, `cat f`)...)
 			}
 			for _, other := range results[1:] {

@@ -7,19 +7,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
-// A thousand turns leave nothing behind: from turn 100 on, neither memory nor descriptors grow, and no file is left.
+// Many turns leave nothing behind: from the first tenth on, neither memory nor descriptors grow, and no file is left. Make
+// test has 300 of them, a full soak a thousand.
 func TestThousandTurns(t *testing.T) {
+	soak.Skip(t, 30, 100)
 	t.Parallel()
 	started := make(chan int, 1)
 	var pid int
 	memory, descriptors := map[int]int64{}, map[int]int{}
-	s := &longServer{turns: 1000, at: func(turn int) {
+	turns := soak.Count(300, 1000)
+	every := turns / 10
+	s := &longServer{turns: turns, at: func(turn int) {
 		if pid == 0 {
 			pid = <-started
 		}
-		if turn%100 == 0 {
+		if turn%every == 0 {
 			memory[turn], descriptors[turn] = resident(pid), openFiles(pid)
 		}
 	}}
@@ -32,14 +38,14 @@ func TestThousandTurns(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the temp directory: %q, %v", left, err)
 	}
-	if got := descriptors[1000] - descriptors[100]; descriptors[100] == 0 || got > 0 {
-		t.Errorf("%d descriptors more in turn 1000 than %d in turn 100", got, descriptors[100])
+	if got := descriptors[turns] - descriptors[every]; descriptors[every] == 0 || got > 0 {
+		t.Errorf("%d descriptors more in turn %d than %d in turn %d", got, turns, descriptors[every], every)
 	}
 	// The garbage collector may run at any time: the most memory at the start, and the least at the end.
-	grown := min(memory[800], memory[900], memory[1000]) - max(memory[100], memory[200], memory[300])
+	grown := min(memory[8*every], memory[9*every], memory[turns]) - max(memory[every], memory[2*every], memory[3*every])
 	t.Logf("memory %v", memory)
 	if limit := int64(5 << 20); grown > limit {
-		t.Errorf("memory grew by %d bytes from %d", grown, memory[100])
+		t.Errorf("memory grew by %d bytes from %d", grown, memory[every])
 	}
 }
 

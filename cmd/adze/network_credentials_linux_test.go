@@ -46,7 +46,7 @@ func (o *outside) credentials(t *testing.T, d *den) {
 	defer os.RemoveAll(d.at(".adze"))
 	d.put(".adze/settings.json", `{"network":{"credentials":[{"host":"registry.example.com","header":"Authorization","value":"Bearer project-value"}]}}`, 0o644)
 	d.give()
-	for _, tt := range []struct{ name, needs, line, want, sent string }{
+	for i, tt := range []struct{ name, needs, line, want, sent string }{
 		{"curl", "curl", `curl -sS https://api.example.com/plain`, "Output: plain\n", "GET " + bearer},
 		{"own", "curl", `curl -sS -H 'Authorization: own' -H 'aUTHORIZATION: own' https://api.example.com/plain`, "Output: plain\n", "GET " + bearer},
 		{"git", "git", `rm -rf c && git init -q c && git -C c fetch -q https://api.example.com/repo.git main && git -C c show FETCH_HEAD:file`,
@@ -75,7 +75,10 @@ func (o *outside) credentials(t *testing.T, d *den) {
 			if tt.needs != "go" && tt.needs != "bash" && !strings.Contains(d.bash(tt.needs+" --version >/dev/null 2>&1 && echo works"), "works") {
 				t.Skipf("%s doesn't work here", tt.needs)
 			}
-			for _, tools := range []string{`"approvalMode":"auto-edit"`, `"sandbox":"workspace"`} {
+			for n, tools := range []string{`"approvalMode":"auto-edit"`, `"sandbox":"workspace"`} {
+				if isOthers(i+n, d) {
+					continue
+				}
 				d.settings = own + `,"network":{"credentials":[{"host":"api.example.com","header":"authorization","value":"Bearer $EXAMPLE_VALUE"}]}`
 				d.settings = strings.Replace(d.settings, `"allow":[`, `"allow":["Network(api.example.com)",`, 1)
 				if strings.Contains(tools, "workspace") {

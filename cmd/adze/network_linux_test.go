@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // The hosts outside, all on the loopback of a network namespace, with addresses for documentation.
@@ -44,11 +45,13 @@ const outsideVariable = "ADZE_TEST_OUTSIDE"
 // TestNetworkOfCommands runs commands in a network namespace in which a few hosts are the Internet.
 func TestNetworkOfCommands(t *testing.T) {
 	if os.Getenv(outsideVariable) == "" {
+		soak.Skip(t, 50, 100)
 		t.Parallel()
 		enterNetwork(t)
 		return
 	}
 	o := newOutside(t)
+	o.control(t)
 	program := os.Getenv(outsideVariable)
 	uids := []int{os.Getuid()}
 	if os.Getuid() == 0 {
@@ -67,6 +70,7 @@ func TestNetworkOfCommands(t *testing.T) {
 			}
 			o.packages(t, d)
 			o.credentials(t, d)
+			t.Run("project", func(t *testing.T) { o.project(t, d) })
 			o.attacks(t, d)
 		})
 	}
@@ -102,6 +106,8 @@ type outside struct {
 	ca  []byte
 	key tls.Certificate
 
+	controlled bool // a listener received what was sent with raw sockets without Adze
+
 	authorized []string // requests for the host with credentials: method and header
 }
 
@@ -136,6 +142,9 @@ func newOutside(t *testing.T) *outside {
 		evilAt + ":22", evilAt + ":53", resolverAt + ":53", "[" + evil6At + "]:80", "[" + evil6At + "]:443"} {
 		o.listen(t, at)
 	}
+	o.listenRaw(t, "ip4:icmp", evilAt)
+	o.listenRaw(t, "ip4:253", evilAt)
+	o.listenRaw(t, "ip6:ipv6-icmp", evil6At)
 	runtime.LockOSThread() // the commands of this test have no capabilities, unless it is root
 	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	return o
@@ -165,6 +174,87 @@ func up(t *testing.T, name, addr string) {
 	if err := unix.IoctlIfreq(fd, request, r); err != nil {
 		t.Skipf("%s: %v", name, err)
 	}
+}
+
+// sendRaw is the program that only sends with raw sockets.
+func sendRaw() { fmt.Print(rawSockets("C4N4RYC4N4RY")) }
+
+// rawSockets sends a text to a host without TCP and UDP, in several ways, and returns what became of each.
+func rawSockets(text string) (log string) {
+	echo := append([]byte{8, 0, 0, 0, 0, 1, 0, 1}, text...)
+	sum := uint32(0)
+	for i := 0; i < len(echo); i += 2 {
+		sum += uint32(echo[i])<<8 | uint32(echo[i+1])
+	}
+	sum = ^(sum>>16 + sum&0xffff)
+	echo[2], echo[3] = byte(sum>>8), byte(sum)
+	evil := &unix.SockaddrInet4{Addr: [4]byte(net.ParseIP(evilAt).To4())}
+	evil6 := &unix.SockaddrInet6{Addr: [16]byte(net.ParseIP(evil6At))}
+	const experimental, frame = 253, 0x0008
+	for _, s := range []struct {
+		name                 string
+		family, kind, number int
+		to                   unix.Sockaddr
+	}{
+		{"ICMP", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP, evil},
+		{"ping", unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP, evil},
+		{"ICMPv6", unix.AF_INET6, unix.SOCK_RAW, unix.IPPROTO_ICMPV6, evil6},
+		{"ping6", unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_ICMPV6, evil6},
+		{"another protocol", unix.AF_INET, unix.SOCK_RAW, experimental, evil},
+		{"frames", unix.AF_PACKET, unix.SOCK_RAW, frame, &unix.SockaddrLinklayer{Protocol: frame, Ifindex: 1, Halen: 6}},
+	} {
+		fd, err := unix.Socket(s.family, s.kind|unix.SOCK_CLOEXEC, s.number)
+		if err == nil {
+			err = unix.Sendto(fd, echo, 0, s.to)
+			unix.Close(fd)
+		}
+		log += fmt.Sprintf("%s: %v\n", s.name, err)
+	}
+	return log
+}
+
+// listenRaw records what is sent to an address without TCP and UDP, if this process may.
+func (o *outside) listenRaw(t *testing.T, network, at string) {
+	p, err := net.ListenPacket(network, at)
+	if err != nil {
+		t.Logf("%s: %v", network, err)
+		return
+	}
+	got := &bytes.Buffer{}
+	o.got[network] = got
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, _, err := p.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			o.mu.Lock()
+			if bytes.Contains(b[:n], []byte(controlText)) {
+				o.controlled = true
+			} else {
+				fmt.Fprintf(got, "raw %q", b[:n])
+			}
+			o.mu.Unlock()
+		}
+	}()
+}
+
+// controlText is sent without Adze, to see that listeners receive from raw sockets.
+const controlText = "C0NTR0LC0NTR0L"
+
+// control sends with raw sockets without Adze, if this process may, and waits until a listener received that.
+func (o *outside) control(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	t.Logf("without Adze:\n%s", rawSockets(controlText))
+	waittest.Until(t, "a listener receives from raw sockets without Adze", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.controlled
+	})
 }
 
 // listen records what is sent to an address, with TCP or UDP.

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/task"
 	"github.com/adze-dev/adze/fleet/internal/worker"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -130,11 +131,7 @@ func step(e journal.Entry, b journal.Blobs) string {
 const maxStep = 160
 
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxStep {
-		return strings.ToValidUTF8(text[:maxStep], "") + "…"
-	}
-	return text
+	return humanize.Cut(strings.Join(strings.Fields(text), " "), maxStep)
 }
 
 // archive reads the file with the journals of finished tasks.

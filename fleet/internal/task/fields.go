@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 )
 
@@ -184,8 +185,5 @@ func wall(raw json.RawMessage) (time.Duration, error) {
 }
 
 func short(raw json.RawMessage) string {
-	if len(raw) > 40 {
-		return strings.ToValidUTF8(string(raw[:40]), "") + "…"
-	}
-	return string(raw)
+	return humanize.Cut(string(raw), 40)
 }

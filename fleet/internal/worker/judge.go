@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/journal"
 )
@@ -162,7 +163,9 @@ func (a *attempt) done(ctx context.Context, d result.Done) error {
 		}
 		d.Patch = ""
 	}
-	d.Text, d.Checks, d.Error = cut(d.Text), cut(d.Checks), cut(d.Error)
+	for _, text := range []*string{&d.Text, &d.Checks, &d.Error} {
+		*text = humanize.Cut(*text, 64<<10)
+	}
 	if err := a.log.Write(ctx, queue.TypeDone, d); err != nil {
 		return err
 	}
@@ -189,12 +192,4 @@ func (a *attempt) trace(entries []journal.Entry, d result.Done) {
 			a.w.o.Log.Warn(err.Error(), "run", a.item.Run, "task", a.item.Task.ID)
 		}
 	})
-}
-
-// cut shortens a text in a result.
-func cut(s string) string {
-	if len(s) > 64<<10 {
-		return strings.ToValidUTF8(s[:64<<10], "") + "…"
-	}
-	return s
 }

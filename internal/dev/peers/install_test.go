@@ -44,7 +44,7 @@ func TestInstall(t *testing.T) {
 	downloads := filepath.Join(strings.TrimSpace(string(cache)), "cache", "download")
 	cmd := exec.Command("bash", "-ec", printed(t, "README.md", "TestInstall", "sh")[0])
 	cmd.Dir = tmp
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw -trimpath -tags=nethttpomithttp2", // the compiler's cache holds for trimmed paths
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw -trimpath -tags=nethttpomithttp2 -gcflags=github.com/adze-dev/adze/internal/app/...=-l", // the compiler's cache holds for trimmed paths
 		"GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+downloads+",off",
 		"GOSUMDB=off", "GOWORK=off", "GOMODCACHE="+filepath.Join(tmp, "mod"), "GOBIN="+filepath.Join(tmp, "bin"), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -189,7 +189,8 @@ func build(version, system, arch, name, module string) (file, error) {
 		name += ".exe"
 	}
 	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", "-C", module, "build", "-trimpath", "-tags=nethttpomithttp2", "-buildvcs=false",
+	cmd := exec.Command("go", "-C", module, "build", "-trimpath", "-tags=nethttpomithttp2",
+		"-gcflags=github.com/adze-dev/adze/internal/app/...=-l", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.version="+version, "-o", path, source)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1",
 		"GOARM64=v8.0")

@@ -172,7 +172,7 @@ func dirtyRelease(t *testing.T, clone string) {
 func TestFreshClone(t *testing.T) {
 	buildsReleases(t)
 	dir := clone(t, "fresh")
-	environ := []string{"GOFLAGS=-trimpath -tags=nethttpomithttp2"} // other clones have compiled the same
+	environ := []string{"GOFLAGS=-trimpath -tags=nethttpomithttp2 -gcflags=github.com/adze-dev/adze/internal/app/...=-l"} // other clones have compiled the same
 	for _, name := range []string{"GOMODCACHE", "GOCACHE", "GOPROXY"} {
 		environ = append(environ, name+"="+strings.TrimSpace(command(t, "", "go", "env", name)))
 	}

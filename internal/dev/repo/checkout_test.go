@@ -27,7 +27,7 @@ func TestCheckoutConvertsNothing(t *testing.T) {
 	}
 	git("init", "-q", "source")
 	var files []string
-	for _, name := range append(embeddedTables(t), ".gitattributes", "go.mod", "LICENSE", "internal/app/cli/demo.go") {
+	for _, name := range append(embeddedTables(t), ".gitattributes", "go.mod", "LICENSE", "internal/app/demo/project.go") {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -140,13 +140,14 @@ func writeFile(t *testing.T, path string, data []byte) string {
 	return path
 }
 
-// checkoutProbe reads all tables: it makes environments and sandboxes, and judges commands.
+// checkoutProbe reads all tables: it makes environments and sandboxes, lists declarations, and judges commands.
 const checkoutProbe = `package main
 
 import (
 	"fmt"
 
 	"github.com/adze-dev/adze/internal/engine/broker"
+	"github.com/adze-dev/adze/internal/engine/outline"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/permission"
@@ -159,6 +160,7 @@ func main() {
 	roots := []string{"/nowhere"}
 	_, _ = environ.Unapproved{Roots: roots, Tried: true}.Environ([]string{"SOME=x"})
 	_ = places.Caches([]string{"HOME=/nowhere"})
+	_ = outline.Of("a.py", "")
 	_ = redact.NewMask(nil, nil)
 	c, _ := broker.NewCredentials([]broker.Credential{{Host: "a.example.com", Header: "A", Value: "kq7-9fXw2-Lm"}}, nil,
 		func(string) (string, error) { return "/nowhere/file", nil })

@@ -47,7 +47,9 @@ var libraryOrder = map[string]string{
 	"permission":        "tool permission/shell permission/shell/bash permission/shell/program permission/shell/form permission/shell/match",
 	"permission/ondisk": "permission",
 	"discover":          "tool tool/schema discover/internal/clean discover/internal/oauth discover/internal/stdio",
-	"builtin":           "tool tool/schema builtin/command",
+	"builtin":           "tool tool/schema builtin/command builtin/todo builtin/web",
+	"builtin/todo":      "tool",
+	"builtin/web":       "tool",
 	"builtin/command":   "tool permission/environ permission/shell permission/shell/bash permission/shell/form",
 }
 

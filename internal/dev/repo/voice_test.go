@@ -38,7 +38,7 @@ var bannedPhrases = []bannedPhrase{
 
 // voiceFiles are the texts that users, models and contributors read.
 var voiceFiles = []string{
-	"README.md", "AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "internal/app/cli/testdata/help/*", "builtin/*.md", "agent/*.md",
+	"README.md", "AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "internal/app/cli/testdata/help/*", "builtin/*.md", "builtin/todo/*.md", "builtin/web/*.md", "agent/*.md",
 	"builtin/testdata/declarations.json",
 }
 

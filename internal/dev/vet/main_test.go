@@ -21,16 +21,18 @@ module example.com/m
 go 1.26
 -- p/p.go --
 package p
+-- p/p_darwin.go --
+package p
 
 import "fmt"
 
-// Sayf is like fmt.Printf.
+// Sayf is like fmt.Printf. Other platforms have neither package fmt nor, but one, tests: all that these import is read.
 func Sayf(format string, args ...any) { fmt.Printf(format, args...) }
 -- p/p_windows.go --
 package p
 
 var onWindows int = "x"
--- p/p_test.go --
+-- p/p_darwin_test.go --
 package p
 
 import "testing"
@@ -55,12 +57,10 @@ package q_test
 import "example.com/m/q"
 
 var larger = q.Large + 1
--- q/q_arm64_test.go --
-package q_test
+-- q/q_arm64.go --
+package q
 
-import "example.com/m/q"
-
-var larger = q.Large + 1
+var larger = Large + 1
 `
 
 func TestVet(t *testing.T) {

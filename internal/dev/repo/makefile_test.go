@@ -1,0 +1,31 @@
+package repo
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+// A variable that a recipe passes to make replaces the one of the same name in the file. PROGRAMS was passed, so that
+// cmd/adze and internal/dev were tested twice, once with the race detector.
+func TestMakefilePassesNoVariableOfItsOwn(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^([A-Z_]+)\s*[:?]?=`).FindAllSubmatch(text, -1) {
+		own[string(m[1])] = true
+	}
+	passed := 0
+	for _, call := range regexp.MustCompile(`(?m)\$\(MAKE\).*$`).FindAll(text, -1) {
+		for _, m := range regexp.MustCompile(`\s([A-Z_]+)=`).FindAllSubmatch(call, -1) {
+			if passed++; own[string(m[1])] {
+				t.Errorf("Makefile: %q replaces its own variable %s", call, m[1])
+			}
+		}
+	}
+	if passed == 0 || len(own) == 0 {
+		t.Error("Makefile: no variable is passed or set, so this test is outdated")
+	}
+}
