@@ -66,13 +66,17 @@ func moments() []moment {
 			[]string{"see / commands", "type 你好，世界 🎉\r", "see End.", "see / commands", "type 日本語を入力"}},
 		{"tools", files, []openaitest.Answer{{Calls: []openaitest.Call{toolCall("1", "grep_search", map[string]any{"pattern": "echo"}), toolCall("2", "read_file", map[string]any{"file_path": "$DIR/greet.sh"}),
 			toolCall("3", "todo_write", map[string]any{"todos": []any{map[string]any{"id": "1", "content": "flag", "status": "completed"}, map[string]any{"id": "2", "content": "print", "status": "in_progress"}, map[string]any{"id": "3", "content": "test", "status": "pending"}}})}},
-			{Calls: []openaitest.Call{shellCall("4", "for i in 1 2 3 4; do echo \"ok   ./tool$i\"; done; sleep 1000")}}},
+			{Calls: []openaitest.Call{shellCall("4", "printf 'ok   ./tool%s\\n' 1 2 3 4; sleep 1000")}}},
 			[]string{"see / commands", "type run the tests\r", "see ok   ./tool4", "type and then\r", "see queued"}},
 		{"diff", files, write, []string{"see / commands", "type fix greet.sh\r", "see y once"}},
 		{"hunks", long, hunks, []string{"see / commands", "type fix greet.sh\r", "see y once", "calm", "type h", "see take"}},
 		{"always", files, write, []string{"see / commands", "type fix greet.sh\r", "see y once", "calm", "type a", "see session"}},
 		{"command", files, []openaitest.Answer{{Calls: []openaitest.Call{shellCall("1", "cd src && make test")}}, {Text: "Done."}},
 			[]string{"see / commands", "type test it\r", "see y once", "calm", "type w", "see read-only"}},
+		{"trial", files, []openaitest.Answer{{Calls: []openaitest.Call{shellCall("1", "sed -i s/Hello/Hi/ greet.sh && mkdir out && echo log > out/log && echo 'greet.sh: 1 line changed'")}}, {Text: "Done."}},
+			[]string{"see / commands", "type say Hi\r", "see keep"}},
+		{"trial-missed", files, []openaitest.Answer{{Calls: []openaitest.Call{shellCall("1", "curl -sS https://example.com/data > data; echo exit $?")}}, {Text: "Done."}},
+			[]string{"see / commands", "type get the data\r", "see Esc stop"}},
 		{"typing", files, []openaitest.Answer{{Calls: []openaitest.Call{shellCall("1", "rm -r build")}}, {Text: "Done."}},
 			[]string{"see / commands", "type clean up\r", "see y once", "type and please also look at the flags in mai", "see Tab to answer"}},
 		{"error", files, []openaitest.Answer{{Status: 401, Raw: `{"error":{"message":"Incorrect API key provided"}}`}}, []string{"see / commands", "type hello\r", "see ✗"}},
@@ -90,7 +94,7 @@ func TestPictures(t *testing.T) {
 	}
 	display := ptytest.StartX(t, "xterm", "xdotool", "import", "tmux")
 	for _, m := range moments() {
-		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		for _, size := range [][2]int{{40, 24}, {80, 24}, {160, 40}} {
 			t.Run(fmt.Sprintf("%s-%d", m.name, size[0]), func(t *testing.T) {
 				raw := recordMoment(t, m, size[0], size[1], "black")
 				light := recordMoment(t, m, size[0], size[1], "white")
@@ -108,7 +112,11 @@ func TestPictures(t *testing.T) {
 // recordMoment runs the program up to a moment in a terminal with a background, and returns what it wrote.
 func recordMoment(t *testing.T, m moment, columns, rows int, background string) []byte {
 	t.Helper()
-	d := newDesk(t, `{"tools":{"trial":"off"},"permissions":{"allow":["Shell(sleep:*)","Shell(echo:*)","Shell(for:*)"]},"modelPricing":{"scripted":{"input":1,"output":5}}}`)
+	trial := "off"
+	if strings.HasPrefix(m.name, "trial") {
+		trial = "auto"
+	}
+	d := newDesk(t, `{"tools":{"trial":"`+trial+`"},"permissions":{"allow":["Shell(sleep:*)","Shell(printf:*)"]},"modelPricing":{"scripted":{"input":1,"output":5}}}`)
 	for name, text := range m.files {
 		write(t, d.dir, name, text)
 	}

@@ -11,7 +11,7 @@ import (
 // No linked package does much before main. The trace's times are for 'make bench': here counts, which no load changes.
 // A thousand allocations take about 0.3 ms.
 func TestNoPackageInitIsSlow(t *testing.T) {
-	const maxAllocs, maxBytes = 2500, 400_000
+	const maxAllocs, maxBytes = 1200, 200_000
 	cmd := exec.Command(plainProgram(t), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()

@@ -14,14 +14,16 @@ import (
 
 // inline is the text of a block with its styles, a line for each hard break.
 func (r *renderer) inline(n ast.Node, style cell.Style) []cell.Line {
-	w := inlineWriter{src: r.src, lines: []cell.Line{nil}}
+	_, inCell := n.(*east.TableCell)
+	w := inlineWriter{src: r.src, lines: []cell.Line{nil}, inCell: inCell}
 	w.children(n, style, "")
 	return w.lines
 }
 
 type inlineWriter struct {
-	src   []byte
-	lines []cell.Line
+	src    []byte
+	lines  []cell.Line
+	inCell bool // of a table
 }
 
 func (w *inlineWriter) add(text string, style cell.Style, link string) {
@@ -55,7 +57,11 @@ func (w *inlineWriter) node(n ast.Node, style cell.Style, link string) {
 	case *ast.String:
 		w.add(string(n.Value), style, link)
 	case *ast.CodeSpan:
-		w.add(strings.ReplaceAll(plain(n, w.src), "\n", " "), style.With(cell.Cyan), link)
+		code := strings.ReplaceAll(plain(n, w.src), "\n", " ")
+		if w.inCell {
+			code = strings.ReplaceAll(code, `\|`, "|")
+		}
+		w.add(code, style.With(cell.Cyan), link)
 	case *ast.Emphasis:
 		if n.Level > 1 {
 			style = style.With(cell.Bold)

@@ -12,9 +12,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -26,11 +24,6 @@ import (
 func Render(src string, width int) []cell.Line {
 	r := newRenderer(limitMarkers(src), width)
 	return r.blocks(r.parse(newParser()))
-}
-
-func newParser() parser.Parser {
-	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList,
-		extension.Linkify)).Parser()
 }
 
 // renderer turns a parsed text into lines.
