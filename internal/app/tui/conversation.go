@@ -131,7 +131,7 @@ func (s *Screen) endThought() {
 	head := thoughtFor(took)
 	s.transcript.add(Item{Kind: ItemThinking, Head: head, Text: s.answer.thought.String()})
 	s.answer.thought.Reset()
-	s.print(cell.Styled("∙ "+head+s.toView(), cell.Dim))
+	s.print(cell.Wrap(cell.Styled("∙ "+head+s.toView(), cell.Dim), s.width(), cell.Text("  "))...)
 }
 
 // toView is how to see what was folded.

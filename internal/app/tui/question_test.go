@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/approval"
@@ -41,5 +43,20 @@ func TestQuestionsInTheOrderOfTheCalls(t *testing.T) {
 	l.add(questionOf("1"), calls.position)
 	if got := order(&l); got != "123" || l.current().Request.Call.ID != "2" {
 		t.Errorf("the order is %s, at %d: the question that is read must stay", got, l.at)
+	}
+}
+
+// A text beside a question is wrapped between words: a terminal of 40 columns cut "which" in two.
+func TestTextsAreWrapped(t *testing.T) {
+	const text = "curl -sS https://example.com/data > data\nIt may send anything to that host, which can't be taken back."
+	var words []string
+	for _, l := range details(tool.Literal(text), 40, false) {
+		if l.Width() > 40 {
+			t.Errorf("%d columns: %q", l.Width(), l.String())
+		}
+		words = append(words, strings.Fields(l.String())...)
+	}
+	if want := strings.Fields(text); !slices.Equal(words, want) {
+		t.Errorf("words %q, want %q", words, want)
 	}
 }

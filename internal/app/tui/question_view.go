@@ -188,9 +188,18 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 	case tool.Plan:
 		out = markdown.Render(d.Text, width)
 	case tool.Literal:
-		out = indented(string(d), "  ")
+		out = paragraphs(string(d), width)
 	default:
-		out = indented(d.Markdown(), "  ")
+		out = paragraphs(d.Markdown(), width)
+	}
+	return out
+}
+
+// paragraphs are the lines of a text, wrapped between words.
+func paragraphs(text string, width int) []cell.Line {
+	var out []cell.Line
+	for _, l := range indented(text, "  ") {
+		out = append(out, cell.Wrap(l, width, cell.Text("  "))...)
 	}
 	return out
 }
