@@ -84,7 +84,7 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Outside.WaitLikely(t.Context())
-	parts, err := s.PromptParts(t.Context(), "copy @note", "copy @note")
+	parts, err := s.Attachments.PromptParts(t.Context(), "copy @note", "copy @note")
 	if err != nil {
 		t.Fatal(err)
 	}

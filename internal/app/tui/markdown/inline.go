@@ -5,11 +5,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
-
-	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
 // inline is the text of a block with its styles, a line for each hard break.

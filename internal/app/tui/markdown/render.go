@@ -12,14 +12,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-
-	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
 // Render returns the lines of a text.
