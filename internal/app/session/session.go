@@ -86,6 +86,9 @@ type Session struct {
 	watch       watch.Hub // of the workspace
 
 	warnsAll bool
+
+	closing sync.Once
+	closed  error // by Close
 }
 
 // Options configure a session. Only Dir is required.
@@ -277,8 +280,13 @@ func (s *Session) historyOf(o *recording.Options) func(by string) (string, error
 	}
 }
 
-// Close stops everything that the session has started.
+// Close stops everything that the session has started. Further calls return the same error.
 func (s *Session) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Session) close() error {
 	if s.Conversation != nil {
 		s.Conversation.crew.Close()
 	}
