@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/adze-dev/adze/internal/app/slash"
+	"github.com/adze-dev/adze/model"
 )
 
 func (h *host) supportedCommands(context.Context, json.RawMessage) (any, error) {
@@ -68,8 +69,15 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 	}
 	h.mu.Lock()
 	talk, last := h.talk, h.usage
+	var history []model.Message
+	if talk == nil {
+		history = h.session.History() // that it continues
+	}
 	h.mu.Unlock()
-	u := slash.UsageOf(h.session, talk)
+	if talk != nil {
+		history = talk.History()
+	}
+	u := slash.UsageOf(h.session, history)
 	total := last.Total()
 	free := max(u.Window-max(total, u.Estimated())-u.Reserved, 0)
 	response := map[string]any{

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -68,7 +69,7 @@ func slashRename(_ context.Context, s *session.Session, name string) (Expansion,
 	if err := s.Recorder.Rename(name); err != nil {
 		return Expansion{}, err
 	}
-	return Expansion{Print: "This session is named " + name + ". Continue it with: adze -r " + name}, nil
+	return Expansion{Print: "This session is named " + name + ". Continue it with: adze -r " + shellwords.Quote(name)}, nil
 }
 
 // slashGoal sets a goal for the prompt in the lines after it, or for one that only names it.

@@ -506,7 +506,7 @@ func slashEffort(_ context.Context, s *session.Session, words string) (Expansion
 }
 
 func slashContext(_ context.Context, s *session.Session, _ string) (Expansion, error) {
-	u := UsageOf(s, s.Conversation)
+	u := UsageOf(s, s.History())
 	used := u.Estimated()
 	if s.Conversation != nil {
 		if tokens, _ := s.Conversation.Context(); tokens > 0 {

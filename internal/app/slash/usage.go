@@ -35,8 +35,8 @@ func (u ContextUsage) Estimated() int {
 	return total
 }
 
-// UsageOf estimates the context of a conversation of a session, or with nil of a new one.
-func UsageOf(s *session.Session, c *session.Conversation) ContextUsage {
+// UsageOf estimates the context of a session's conversation with these messages.
+func UsageOf(s *session.Session, history []model.Message) ContextUsage {
 	u := ContextUsage{Builtin: []ToolTokens{}, External: []ToolTokens{}, Model: s.Settings.Model.Name}
 	if m, err := s.Models.Current(); err == nil {
 		u.Model = m.Name()
@@ -56,10 +56,8 @@ func UsageOf(s *session.Session, c *session.Conversation) ContextUsage {
 			u.External = append(u.External, t)
 		}
 	}
-	if c != nil {
-		for _, m := range c.History() {
-			u.Messages += estimate(messageText(m))
-		}
+	for _, m := range history {
+		u.Messages += estimate(messageText(m))
 	}
 	return u
 }
