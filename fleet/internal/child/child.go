@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/pipe"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/homedir"
@@ -50,7 +51,7 @@ func work(ctx context.Context, env Env, w *worker, b pipe.Begin) pipe.End {
 		return failed(err)
 	}
 	defer s.Close()
-	earlier := s.Earlier()
+	earlier := s.Resumed.Earlier()
 	begun := len(earlier) > 0
 	if begun && !s.Unanswered() { // only the result is missing
 		return pipe.End{Why: pipe.Finished, Text: earlier[len(earlier)-1].Text()}
@@ -99,8 +100,8 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 	}
 	s, err := session.Open(project.Env{
 		Getenv: os.Getenv, Helper: env.Helper, Home: home, Version: env.Version, Tell: func(note string) { fmt.Fprintln(env.Err, note) },
-	}, session.Options{Dir: project.Canonical(b.Dir), Flags: flags(b), Record: &session.Recording{
-		ID: b.Session, Elsewhere: &session.Elsewhere{Log: w, Blobs: w, State: state},
+	}, session.Options{Dir: project.Canonical(b.Dir), Flags: flags(b), Record: &recording.Options{
+		ID: b.Session, Elsewhere: &recording.Elsewhere{Log: w, Blobs: w, State: state},
 	}})
 	if err != nil {
 		return nil, nil, err

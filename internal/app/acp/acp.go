@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/lines"
 )
@@ -43,7 +44,7 @@ type Options struct {
 type Start struct {
 	Dir     string
 	AddDirs []string
-	Record  *session.Recording
+	Record  *recording.Options
 	Tell    func(note string)
 }
 

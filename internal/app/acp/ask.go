@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/adze-dev/adze/internal/app/approval"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -21,7 +21,7 @@ const (
 // ask is the session's [approval.Front]: the editor asks the user.
 func (t *talk) ask(ctx context.Context, q *approval.Question) (tool.Decision, error) {
 	if q.Request.Call.ID == "" { // not a call of the model: a file that a prompt names
-		q.Request.Call.ID = "question-" + session.NewID()
+		q.Request.Call.ID = "question-" + record.NewID()
 	}
 	t.announce(q.Request) // the editor must know the call before the question
 	if len(q.Request.Form) > 0 {

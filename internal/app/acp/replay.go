@@ -237,7 +237,7 @@ func title(r tool.Request) string {
 // end returns the result of a call.
 func (r *replayer) end(f *journal.Finished) toolCall {
 	o := f.Outcome
-	out := tool.Outcome{Status: o.Status, Result: o.Result, Changes: r.talk.session.ChangesOf(f.Changes)}
+	out := tool.Outcome{Status: o.Status, Result: o.Result, Changes: r.talk.session.Effects.ChangesOf(f.Changes)}
 	if o.Error != nil {
 		out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
 	}

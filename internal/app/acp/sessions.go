@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -193,7 +193,7 @@ func (s *server) newSession(raw json.RawMessage) (runner, error) {
 		return nil, err
 	}
 	return func(ctx context.Context) (any, func(), error) {
-		t, err := s.open(ctx, p, servers, &session.Recording{Keep: true})
+		t, err := s.open(ctx, p, servers, &recording.Options{Keep: true})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -249,12 +249,12 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 	if err != nil || id != p.SessionID {
 		return nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 	}
-	how := &session.Recording{Resume: id}
+	how := &recording.Options{Resume: id}
 	if info, err := os.Stat(all.Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
 		if err := all.DeleteSession(id); err != nil {
 			return nil, err
 		}
-		how, replay = &session.Recording{ID: id, Keep: true}, false
+		how, replay = &recording.Options{ID: id, Keep: true}, false
 	}
 	t, err := s.open(ctx, p, servers, how)
 	if err != nil {
@@ -271,7 +271,7 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 
 // open opens a session and its model, and starts its servers.
 func (s *server) open(ctx context.Context, p sessionParams, servers map[string]discover.Server,
-	record *session.Recording) (*talk, error) {
+	record *recording.Options) (*talk, error) {
 	t := &talk{server: s, listed: make(chan struct{})}
 	one, err := s.o.Open(Start{
 		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,

@@ -47,11 +47,11 @@ type talk struct {
 // attach connects a session that was opened.
 func (t *talk) attach(s *session.Session) {
 	t.session, t.id, t.slash = s, s.ID, slash.New(s, slash.Lasts|slash.Answers)
-	t.titled = s.Continues() != ""
+	t.titled = s.Resumed.Title() != ""
 	t.server.mu.Lock()
 	t.models = slices.Clone(t.server.models)
 	t.server.mu.Unlock()
-	if last := s.LastModel(); last != "" && !slices.Contains(t.models, last) {
+	if last := s.Resumed.Model(); last != "" && !slices.Contains(t.models, last) {
 		t.models = append(t.models, last)
 	}
 	t.yolo = s.Policy.Mode() == permission.Yolo
@@ -197,7 +197,7 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 	}
 	parts := x.Parts
 	if !isCommand {
-		if parts, err = t.session.PromptParts(ctx, said.text, said.text); err != nil {
+		if parts, err = t.session.Attachments.PromptParts(ctx, said.text, said.text); err != nil {
 			return "", err
 		}
 	}

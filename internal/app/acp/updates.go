@@ -284,7 +284,7 @@ func (t *talk) diffs(o tool.Outcome) []toolContent {
 		if len(out) == maxDiffs {
 			break
 		}
-		before, after, ok := t.session.Texts(c)
+		before, after, ok := t.session.Effects.Texts(c)
 		if !ok || c.Discarded {
 			continue
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/goal"
 	"github.com/adze-dev/adze/internal/app/project"
-	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/permission"
 )
@@ -71,7 +71,7 @@ type options struct {
 	maxCalls     int
 	maxTokens    int
 	maxDepth     string
-	goal         session.Goal
+	goal         goal.Goal
 	log          string
 
 	paths []string // the words after --

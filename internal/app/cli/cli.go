@@ -19,8 +19,8 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/console"
+	"github.com/adze-dev/adze/internal/app/goal"
 	"github.com/adze-dev/adze/internal/app/project"
-	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/homedir"
 	"github.com/adze-dev/adze/internal/engine/nearest"
@@ -341,7 +341,7 @@ func exitCode(err error) int {
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns
 	case errors.Is(err, agent.ErrWallTime), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrTokenLimit),
-		errors.Is(err, session.ErrCost):
+		errors.Is(err, goal.ErrCost):
 		return exitBudget
 	case errors.Is(err, model.ErrCredentials), errors.Is(err, project.ErrModel):
 		return exitCredentials

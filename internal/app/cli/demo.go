@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/demo"
 	"github.com/adze-dev/adze/internal/app/files"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
@@ -100,7 +101,7 @@ func (d *demonstration) show(ctx context.Context, o *options) error {
 	}
 	h := &screenHost{env: d.quiet(), options: o, all: &hosts{}, opened: m}
 	h.env.notify = h.note
-	s, err := openSession(h.env, o, session.Options{Interactive: true, Record: &session.Recording{}})
+	s, err := openSession(h.env, o, session.Options{Interactive: true, Record: &recording.Options{}})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/demo"
 	"github.com/adze-dev/adze/internal/app/playback"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/permission"
@@ -84,7 +85,7 @@ func demoJournal(t *testing.T) []journal.Entry {
 	}}
 	const id = "00000000-0000-4000-8000-000000000000"
 	o := &options{cwd: d.Dir, mode: permission.Plan}
-	if err := d.print(context.WithoutCancel(t.Context()), o, session.Options{Record: &session.Recording{ID: id}}); err != nil {
+	if err := d.print(context.WithoutCancel(t.Context()), o, session.Options{Record: &recording.Options{ID: id}}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	all := journal.Sessions{Home: filepath.Join(d.Home, ".adze")}

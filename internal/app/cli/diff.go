@@ -51,7 +51,7 @@ func runDiff(_ context.Context, env Env, o *options, s *session.Session, words [
 		return err
 	}
 	defer store.Close()
-	omitted, err := printDiff(env.Stdout, o, d, s.Differ(store))
+	omitted, err := printDiff(env.Stdout, o, d, s.Effects.Differ(store))
 	if err != nil || len(omitted) == 0 {
 		return err
 	}

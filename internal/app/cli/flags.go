@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -133,7 +134,7 @@ func lastFlags(o *options) []flag {
 			to:    text(&o.sandbox)},
 		{long: "backend", value: "NAME", on: "sandbox-run doctor",
 			about: "sandbox implementation: built-in or bubblewrap",
-			among: []string{"built-in", session.Bubblewrap},
+			among: []string{"built-in", project.Bubblewrap},
 			to:    text(&o.backend)},
 		{long: "batch", on: "permission-check",
 			about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode","place"}; ignores settings`,
@@ -352,8 +353,8 @@ func titleWords(env Env, o *options, words []string) (rest []string) {
 	return words
 }
 
-// recording is how the session of a prompt is recorded.
-func recording(ctx context.Context, env Env, o *options) (*session.Recording, error) {
+// recorded returns how the session of a prompt is recorded.
+func recorded(ctx context.Context, env Env, o *options) (*recording.Options, error) {
 	r := o.record
 	continues := r.latest || r.resume
 	switch {
@@ -369,7 +370,7 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 		return nil, usagef("--session-id can't be used with --continue or --resume\nAdd --fork-session to continue a " +
 			"copy under this ID.")
 	}
-	out := &session.Recording{ID: r.newID, Name: r.name, Fork: r.fork, Off: r.off}
+	out := &recording.Options{ID: r.newID, Name: r.name, Fork: r.fork, Off: r.off}
 	if !continues {
 		return out, nil
 	}

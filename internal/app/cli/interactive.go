@@ -47,7 +47,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	record, err := recording(ctx, h.env, o)
+	record, err := recorded(ctx, h.env, o)
 	if err != nil {
 		return err
 	}
@@ -72,10 +72,10 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		can |= slash.Copies
 	}
 	h.session, h.commands, h.files = s, slash.New(s, can), files.New(s.Directory.Path)
-	h.continues = s.Continues() != ""
+	h.continues = s.Resumed.Title() != ""
 	h.all.follow(h)
 	defer h.all.end()
-	if title := s.Continues(); title != "" {
+	if title := s.Resumed.Title(); title != "" {
 		h.note("continues the session: " + title)
 	}
 	if !draws {
@@ -207,7 +207,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return h.reply(ctx, said)
 	}
 	if !isCommand {
-		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
+		if said.Parts, err = h.session.Attachments.PromptParts(ctx, typed, typed); err != nil {
 			return tui.Reply{}, err
 		}
 	}
@@ -289,7 +289,7 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 func (h *screenHost) typed(ctx context.Context) [][]model.Part {
 	var out [][]model.Part
 	for _, text := range h.front.Typed() {
-		parts, err := h.session.PromptParts(ctx, text, text)
+		parts, err := h.session.Attachments.PromptParts(ctx, text, text)
 		if err != nil {
 			h.note(err.Error())
 			parts = []model.Part{model.Text(text)}
@@ -392,7 +392,7 @@ func (h *screenHost) Background() []string { return h.session.Tools.Background()
 
 // Attach takes an image.
 func (h *screenHost) Attach(path string) (label, why string) {
-	label, err := h.session.AddImage(path)
+	label, err := h.session.Attachments.AddImage(path)
 	switch {
 	case err == nil:
 		return label, ""
@@ -426,7 +426,7 @@ func (h *screenHost) Clipboard(ctx context.Context) (label, text string, err err
 		Environ: proc.Environ(h.session.Env.ProgramEnviron(), nil),
 	}.Read(ctx)
 	if image != nil && err == nil {
-		label, err = h.session.AddImageData(image)
+		label, err = h.session.Attachments.AddImageData(image)
 	}
 	return label, text, err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -31,7 +32,7 @@ func mcpList(ctx context.Context, env Env, o *options, s *session.Session, _ []s
 			env.tell(p.Text)
 		}
 	}
-	all := s.ListServers()
+	all := s.Outside.Listed()
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
@@ -43,7 +44,7 @@ func mcpList(ctx context.Context, env Env, o *options, s *session.Session, _ []s
 	return err
 }
 
-func describeServers(all []session.ListedServer) string {
+func describeServers(all []external.ListedServer) string {
 	var rows [][]string
 	var below strings.Builder
 	for _, l := range all {
@@ -107,7 +108,7 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 }
 
 // describeMore lists what else the servers offer, as one writes it in a prompt.
-func describeMore(outside *session.Outside) string {
+func describeMore(outside *external.Tools) string {
 	var text string
 	var rows [][]string
 	if prompts := slash.Prompts(outside.Servers()); len(prompts) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/rules"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -96,7 +97,7 @@ func (c *checker) one(ctx context.Context, command string) error {
 	}
 	q.Rules.Allow = append(settings.Texts(s.Permissions.Allow), c.o.allow...)
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
-	q.Rules.Deny = append(settings.Texts(session.Denied(s)), c.o.deny...)
+	q.Rules.Deny = append(settings.Texts(rules.Denied(s)), c.o.deny...)
 	q.tools = s.Tools
 	c.place, c.secrets = opened.Place, func(string) func() ([]string, bool) { return opened.Tools.Secrets }
 	d, why, err := c.judge(ctx, q)
@@ -224,7 +225,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 			return tool.Decision{}, nil, err
 		}
 	}
-	rules, ignored, err := permission.ParseRules(q.Rules.Allow, q.Rules.Ask, q.Rules.Deny)
+	parsed, ignored, err := permission.ParseRules(q.Rules.Allow, q.Rules.Ask, q.Rules.Deny)
 	if err != nil {
 		return tool.Decision{}, nil, err
 	}
@@ -246,11 +247,11 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 		Disk:  ondisk.New([]string{dir}),
 		Place: place, Secrets: c.secrets(dir), Network: true,
 	}
-	restricted, err := session.Restricted(q.tools, world, r)
+	restricted, err := rules.Restricted(q.tools, world, r)
 	if err != nil || restricted.Verdict == tool.Deny {
 		return restricted, []string{restricted.Why()}, err
 	}
-	d, why := permission.Check(world, rules, mode, permission.Options{OnlyRules: c.o.noReadOnly}, r)
+	d, why := permission.Check(world, parsed, mode, permission.Options{OnlyRules: c.o.noReadOnly}, r)
 	for _, problem := range ignored {
 		why = append(why, "ignored: "+problem.Error())
 	}

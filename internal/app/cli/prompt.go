@@ -80,7 +80,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	s.Outside.WaitLikely(ctx)
 	if !isCommand {
-		if said.Parts, err = s.PromptParts(ctx, w.text(), w.prompt); err != nil {
+		if said.Parts, err = s.Attachments.PromptParts(ctx, w.text(), w.prompt); err != nil {
 			return refuse(env, o, err)
 		}
 	} else if w.piped != "" {

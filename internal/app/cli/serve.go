@@ -19,8 +19,10 @@ import (
 	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/internal/app/acp"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/goal"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
@@ -112,7 +114,7 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	}
 	quiet := env
 	quiet.Stderr = io.Discard // it was all said when the server began
-	s, err := openSession(quiet, o, session.Options{Within: within, Record: &session.Recording{Off: o.record.off}})
+	s, err := openSession(quiet, o, session.Options{Within: within, Record: &recording.Options{Off: o.record.off}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,7 +214,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 				_, _ = io.WriteString(log, "adze: "+note+"\n") // for the editor's log
 			}
 			if o.record.off {
-				start.Record = &session.Recording{Off: true}
+				start.Record = &recording.Options{Off: true}
 			}
 			return session.Open(own.session(), session.Options{
 				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record,
@@ -300,7 +302,7 @@ func checkFormats(o *options) error {
 	case o.goal.Command != "" && (!o.hasPrompt || o.hasSchema || o.input == "stream-json"):
 		return usagef("--until needs -p, and can't be used with --json-schema or --input-format\nUse /goal in a " +
 			"conversation.")
-	case o.goal.Command == "" && o.goal != session.Goal{}:
+	case o.goal.Command == "" && o.goal != goal.Goal{}:
 		return usagef("--until-turns, --until-time and --until-cost need --until COMMAND")
 	}
 	return nil

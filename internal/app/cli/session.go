@@ -59,7 +59,7 @@ func openRun(ctx context.Context, env Env, o *options, so session.Options) (s *s
 	if log != nil {
 		so.Log, closeLog = log, func() { log.Close() }
 	}
-	if so.Record, err = recording(ctx, env, o); err == nil {
+	if so.Record, err = recorded(ctx, env, o); err == nil {
 		s, err = openSession(env, o, so)
 	}
 	if err != nil {

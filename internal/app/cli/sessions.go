@@ -14,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
-	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -168,7 +167,7 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	copied := session.NewID()
+	copied := record.NewID()
 	if err := record.Of(directory).Fork(id, upTo, copied); err != nil {
 		return record.SessionError(err)
 	}

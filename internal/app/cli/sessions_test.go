@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
+	"github.com/google/go-cmp/cmp"
 )
 
 // --resume takes the next word only if it can be the start of an ID; otherwise the word is the prompt.
@@ -209,7 +208,7 @@ func TestResumeWithoutID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := recording(t.Context(), env, o)
+	r, err := recorded(t.Context(), env, o)
 	if err != nil || r.Resume != h.ids[0] { // the newest is the first of the list
 		t.Errorf("chose %+v, %v", r, err)
 	}
@@ -218,7 +217,7 @@ func TestResumeWithoutID(t *testing.T) {
 		t.Errorf("shown:\n%s", shown)
 	}
 	env.Stdin = strings.NewReader("")
-	if _, err := recording(t.Context(), env, o); exitCode(err) != exitInterrupted {
+	if _, err := recorded(t.Context(), env, o); exitCode(err) != exitInterrupted {
 		t.Errorf("no choice: %v", err)
 	}
 }
@@ -235,7 +234,7 @@ func TestResumeByTitle(t *testing.T) {
 		if rest := titleWords(env, o, words); len(rest) > 0 {
 			t.Errorf("%q: left %q", args, rest)
 		}
-		r, err := recording(t.Context(), env, o)
+		r, err := recorded(t.Context(), env, o)
 		if err == nil {
 			id = r.Resume
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/files"
 	"github.com/adze-dev/adze/internal/app/playback"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
@@ -49,11 +50,11 @@ func (l *hosts) current() *screenHost {
 // nothing was recorded.
 func (h *screenHost) goodbye() string {
 	talk := h.current()
-	if talk == nil || !h.session.Recorded() {
+	if talk == nil || !h.session.Recorder.Recorded() {
 		return ""
 	}
 	h.mu.Lock()
-	title := cmp.Or(h.session.Continues(), h.title)
+	title := cmp.Or(h.session.Resumed.Title(), h.title)
 	h.mu.Unlock()
 	out := "Continue with 'adze -c'"
 	if title != "" {
@@ -129,14 +130,14 @@ func (h *screenHost) reply(ctx context.Context, x slash.Expansion) (tui.Reply, e
 func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
 	o := *h.options
 	o.record = recordOptions{}
-	next, err := h.another(o, &session.Recording{Resume: id})
+	next, err := h.another(o, &recording.Options{Resume: id})
 	if err != nil {
 		return tui.Reply{}, err
 	}
 	if err := h.follow(ctx, next); err != nil {
 		return tui.Reply{}, err
 	}
-	h.front.Tell("continues the session: " + next.session.Continues())
+	h.front.Tell("continues the session: " + next.session.Resumed.Title())
 	return tui.Reply{Next: &tui.Next{Host: next, Earlier: earlier(next.session)}}, nil
 }
 
@@ -153,7 +154,7 @@ func (h *screenHost) follow(ctx context.Context, next *screenHost) error {
 }
 
 // another opens another session for the same front end.
-func (h *screenHost) another(o options, record *session.Recording) (*screenHost, error) {
+func (h *screenHost) another(o options, record *recording.Options) (*screenHost, error) {
 	o.notes, o.firstPrompt = nil, ""
 	next := &screenHost{env: h.env, options: &o, front: h.front, log: h.log, all: h.all, tell: h.front.Tell}
 	next.env.notify = next.note
@@ -162,7 +163,7 @@ func (h *screenHost) another(o options, record *session.Recording) (*screenHost,
 		return nil, err
 	}
 	next.session, next.commands, next.files = s, h.commands.For(s), files.New(s.Directory.Path)
-	next.continues = s.Continues() != ""
+	next.continues = s.Resumed.Title() != ""
 	s.Executor.Ask = s.Asking(h.front.Ask)
 	return next, nil
 }
@@ -170,8 +171,8 @@ func (h *screenHost) another(o options, record *session.Recording) (*screenHost,
 // addDir opens the session again, with a further directory in its workspace. It must be closed first. A session that
 // can't be opened with the directory is opened without it.
 func (h *screenHost) addDir(ctx context.Context, dir string) (tui.Reply, error) {
-	record := &session.Recording{Off: h.options.record.off}
-	if h.session.Recorded() {
+	record := &recording.Options{Off: h.options.record.off}
+	if h.session.Recorder.Recorded() {
 		record.Resume = h.session.ID
 	} else if h.current() != nil {
 		return tui.Reply{}, errors.New("/add-dir: this session isn't recorded, so it can't be opened again\nStart " +
@@ -200,7 +201,7 @@ func (h *screenHost) addDir(ctx context.Context, dir string) (tui.Reply, error) 
 func earlier(s *session.Session) []tui.Item {
 	var out []tui.Item
 	calls := map[string]int{} // index of each call
-	for _, m := range s.Earlier() {
+	for _, m := range s.Resumed.Earlier() {
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case model.Text:

@@ -97,7 +97,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 
 // excluded is the error for a built-in tool that settings remove.
 func excluded(s *session.Session, name string) error {
-	r, ok := s.Removes(name)
+	r, ok := s.Rules.Removes(s.Tools.All(), name)
 	switch {
 	case !ok:
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
-	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
@@ -225,7 +224,7 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	base, _ := directory.SandboxBase(directory.SandboxWrite(set.Tools), environ)
 	spec := base.Spec(mode)
 	base.Settle()
-	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == session.Bubblewrap
+	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == project.Bubblewrap
 	// What is typed is for the command to answer, and does not end it here.
 	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{
 		Argv: words, Dir: directory.Path, Env: environ, Sandbox: spec,

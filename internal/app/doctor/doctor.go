@@ -21,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
@@ -100,7 +101,7 @@ func (c *Report) Failed(found sandbox.Support, err error) {
 
 // Session reports what works in a session, what doesn't, and why. warnings are those of its start.
 func (c *Report) Session(ctx context.Context, s *session.Session, found sandbox.Support, warnings []string) {
-	c.sandbox(found, s.Settings.Tools.SandboxBackend == session.Bubblewrap)
+	c.sandbox(found, s.Settings.Tools.SandboxBackend == project.Bubblewrap)
 	c.trials(ctx, s)
 	c.denyRules(s, found)
 	c.sandboxSettings(s.Directory, s.Settings.Tools)
@@ -149,7 +150,7 @@ func (c *Report) undo(ctx context.Context, s *session.Session) {
 	if !s.Settings.General.ChatRecording {
 		return
 	}
-	switch why, err := s.Unwatched(ctx); {
+	switch why, err := s.Effects.Unwatched(ctx); {
 	case err != nil:
 		c.warn("undo: " + err.Error())
 	case why != "":
@@ -244,7 +245,7 @@ func (c *Report) hooks(s *session.Session) {
 	if given.Disabled {
 		c.warn("hooks don't run (disableAllHooks)")
 	}
-	for _, h := range s.Hooks() {
+	for _, h := range s.HookList {
 		text := string(h.Event)
 		if h.Matcher != "" {
 			text += " " + tool.Visible(h.Matcher)
@@ -278,7 +279,7 @@ func (c *Report) tools(ctx context.Context, s *session.Session, modelName string
 		}
 	}
 	c.discovery(s)
-	for _, l := range s.ListServers() {
+	for _, l := range s.Outside.Listed() {
 		c.server(s, l)
 	}
 	if limit := s.Outside.Budget(modelName); limit > 0 && tokens > limit {
@@ -316,12 +317,12 @@ func (c *Report) discovery(s *session.Session) {
 }
 
 // server reports the state of an MCP server.
-func (c *Report) server(s *session.Session, l session.ListedServer) {
+func (c *Report) server(s *session.Session, l external.ListedServer) {
 	state := fmt.Sprintf("MCP server %s: %s", l.Name, l.State)
 	switch {
-	case l.State == session.ServerOff:
+	case l.State == external.ServerOff:
 		c.plain(state + ": " + l.Error)
-	case l.State == session.ServerUntrusted:
+	case l.State == external.ServerUntrusted:
 		c.warn(state + ": " + l.Error)
 	case l.Error != "":
 		c.bad(state + ": " + l.Error)
@@ -458,12 +459,12 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	case t.Trial == project.Untried:
 		c.plain("trials: off until you trust this project. Review with 'adze trust'")
 		return
-	case !session.Tries(t):
+	case !project.Tries(t):
 		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
 		return
 	}
 	why := "tools.trial is read-only"
-	if s.Settings.Tools.Trial != session.ReadOnlyTrial {
+	if s.Settings.Tools.Trial != project.ReadOnlyTrial {
 		by, err := tryTrial(ctx, s)
 		if err == nil {
 			c.ok("trials: commands are tried in an overlay (overlayfs" + by + ")")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/tool"
 )
@@ -28,7 +29,7 @@ func (c *Report) languageServers(ctx context.Context, s *session.Session) {
 		case one.Program == "":
 			c.plain(name + " is not installed")
 			continue
-		case one.State == session.ServerOff:
+		case one.State == external.ServerOff:
 			c.warn(name + ": " + one.Why)
 			continue
 		}

@@ -206,7 +206,7 @@ func (h *host) attached(ctx context.Context, parts []model.Part) ([]model.Part, 
 	if !ok {
 		return parts, nil
 	}
-	named, err := h.session.PromptParts(ctx, string(text), string(text))
+	named, err := h.session.Attachments.PromptParts(ctx, string(text), string(text))
 	if err != nil {
 		return nil, err
 	}

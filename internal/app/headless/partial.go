@@ -5,7 +5,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -83,7 +83,7 @@ type toolUse struct {
 func (j *Printer) piece(parent *string, e agent.Event) {
 	switch e := e.(type) {
 	case agent.Began:
-		j.partial[key(parent)] = &speaking{id: session.NewID(), index: -1}
+		j.partial[key(parent)] = &speaking{id: record.NewID(), index: -1}
 	case agent.Said:
 		switch part := e.Event.(type) {
 		case model.Text:
@@ -118,7 +118,7 @@ func key(parent *string) string {
 func (j *Printer) speaking(parent *string) *speaking {
 	s := j.partial[key(parent)]
 	if s == nil {
-		s = &speaking{id: session.NewID(), index: -1}
+		s = &speaking{id: record.NewID(), index: -1}
 		j.partial[key(parent)] = s
 	}
 	return s
@@ -153,7 +153,7 @@ func (j *Printer) messageID(parent *string) string {
 	if j.o.Partial {
 		return j.speaking(parent).id
 	}
-	return session.NewID()
+	return record.NewID()
 }
 
 // stop ends the pieces of an answer.
@@ -165,7 +165,7 @@ func (j *Printer) stop(parent *string) {
 }
 
 func (j *Printer) stream(parent *string, event any) {
-	j.print(streamEvent{"stream_event", session.NewID(), j.session, parent, event})
+	j.print(streamEvent{"stream_event", record.NewID(), j.session, parent, event})
 }
 
 // progress prints the progress of an MCP tool call.

@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/models"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/model"
@@ -144,7 +145,7 @@ func (j *Printer) Begin() {
 		names = append(names, d.Name)
 	}
 	j.print(map[string]any{
-		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
+		"type": "system", "subtype": "init", "uuid": record.NewID(), "session_id": j.session,
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
 		"permission_mode": s.Policy.Mode().String(), "slash_commands": j.o.Commands.Names(),
 		"agents": agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
@@ -205,12 +206,12 @@ func (j *Printer) said(parent *string, e agent.Event) {
 		j.print(compactedMessage(j.session, parent, e))
 	case agent.Changed:
 		j.print(map[string]any{
-			"type": "system", "subtype": "files_changed", "uuid": session.NewID(), "session_id": j.session,
+			"type": "system", "subtype": "files_changed", "uuid": record.NewID(), "session_id": j.session,
 			"parent_tool_use_id": parent, "tool_use_id": e.Call.ID, "changes": e.Changes.Reported(),
 		})
 	case agent.Stuck:
 		j.print(map[string]any{
-			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session,
+			"type": "system", "subtype": "loop_detected", "uuid": record.NewID(), "session_id": j.session,
 			"parent_tool_use_id": parent,
 			"message":            e.String(),
 		})
@@ -231,7 +232,7 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 			})
 		}
 	}
-	j.print(message{"assistant", session.NewID(), j.session, parent, assistantMessage{
+	j.print(message{"assistant", record.NewID(), j.session, parent, assistantMessage{
 		ID: j.messageID(parent), Type: "message", Role: "assistant", Model: j.model,
 		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
 	}})
@@ -241,7 +242,7 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 // compactedMessage reports a compaction. A failed one has an error.
 func compactedMessage(id string, parent *string, e agent.Compacted) any {
 	out := map[string]any{
-		"type": "system", "subtype": "chat_compression", "uuid": session.NewID(), "session_id": id,
+		"type": "system", "subtype": "chat_compression", "uuid": record.NewID(), "session_id": id,
 		"parent_tool_use_id": parent,
 		"pre_tokens":         e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results,
 		"message": e.String(),
@@ -268,7 +269,7 @@ func (j *Printer) responded(parent *string, e agent.Responded) {
 			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
 		}
 	}
-	j.print(message{"user", session.NewID(), j.session, parent, map[string]any{"role": "user", "content": content}})
+	j.print(message{"user", record.NewID(), j.session, parent, map[string]any{"role": "user", "content": content}})
 }
 
 // End prints the result of a prompt.
@@ -277,7 +278,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	defer j.mu.Unlock()
 	j.ended = true
 	result := map[string]any{
-		"type": "result", "subtype": "success", "uuid": session.NewID(), "session_id": j.session,
+		"type": "result", "subtype": "success", "uuid": record.NewID(), "session_id": j.session,
 		"is_error":    err != nil,
 		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
@@ -306,7 +307,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 // requested session, if any.
 func Refused(w io.Writer, stream bool, id string, err error) error {
 	var result any = map[string]any{
-		"type": "result", "subtype": "error_during_execution", "uuid": session.NewID(), "session_id": id,
+		"type": "result", "subtype": "error_during_execution", "uuid": record.NewID(), "session_id": id,
 		"is_error":    true,
 		"duration_ms": 0, "duration_api_ms": 0, "num_turns": 0, "usage": usage{}, "permission_denials": []denial{},
 		"error": map[string]any{"message": err.Error()},

@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/dev/leaktest"
@@ -79,7 +80,7 @@ func start(t *testing.T, o setup) *program {
 	s, err := session.Open(project.Env{
 		HasUser: true, Home: home, Helper: helper, Getenv: func(name string) string { return vars[name] },
 		Tell: func(note string) { t.Log("note:", note) },
-	}, session.Options{Dir: dir, Record: &session.Recording{ID: "5e551011-0000-4000-8000-000000000001", Off: true}, Sampling: true})
+	}, session.Options{Dir: dir, Record: &recording.Options{ID: "5e551011-0000-4000-8000-000000000001", Off: true}, Sampling: true})
 	if err != nil {
 		t.Fatal(err)
 	}

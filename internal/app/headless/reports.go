@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
+	"github.com/adze-dev/adze/model"
 )
 
 func (h *host) supportedCommands(context.Context, json.RawMessage) (any, error) {
@@ -68,8 +69,15 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 	}
 	h.mu.Lock()
 	talk, last := h.talk, h.usage
+	var history []model.Message
+	if talk == nil {
+		history = h.session.History() // that it continues
+	}
 	h.mu.Unlock()
-	u := h.session.ContextUsage(talk)
+	if talk != nil {
+		history = talk.History()
+	}
+	u := slash.UsageOf(h.session, history)
 	total := last.Total()
 	free := max(u.Window-max(total, u.Estimated())-u.Reserved, 0)
 	response := map[string]any{
@@ -81,7 +89,7 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 			"skills":      0, "startupContext": 0, "messages": u.Messages, "unattributed": max(total-u.Estimated(), 0),
 			"cachedTokens": last.CacheRead, "freeSpace": free, "autocompactBuffer": u.Reserved,
 		},
-		"builtinTools": []session.ToolTokens{}, "mcpTools": []session.ToolTokens{}, "memoryFiles": []any{},
+		"builtinTools": []slash.ToolTokens{}, "mcpTools": []slash.ToolTokens{}, "memoryFiles": []any{},
 		"skills": []any{},
 	}
 	if r.Details {
@@ -90,7 +98,7 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 	return response, nil
 }
 
-func sum(tools []session.ToolTokens) int {
+func sum(tools []slash.ToolTokens) int {
 	total := 0
 	for _, t := range tools {
 		total += t.Tokens

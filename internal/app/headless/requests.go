@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/record"
 )
 
 // errClosed is the error of a request to a program that can no longer answer.
@@ -53,7 +53,7 @@ type failure struct {
 // send sends a request. done is called once: with the response, or with errClosed. withdraw cancels the request; done
 // isn't called after it.
 func (r *requests) send(request any, done func(reply)) (withdraw func()) {
-	id := session.NewID()
+	id := record.NewID()
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {

@@ -47,6 +47,18 @@ func (f Directory) sources() settings.Sources {
 // Untried is the value of settings.Tools.Trial in an untrusted project: nothing of it runs without approval.
 const Untried = "untrusted"
 
+// Bubblewrap is the sandbox backend that uses the program bwrap.
+const Bubblewrap = "bubblewrap"
+
+// ReadOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are
+// overlays.
+const ReadOnlyTrial = "read-only"
+
+// Tries reports whether settings let commands be tried. Empty settings do.
+func Tries(t settings.Tools) bool {
+	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
+}
+
 // Settings reads the settings. Those of the directory apply in full only if the user trusts exactly what they request.
 func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
 	src := f.sources()

@@ -9,6 +9,8 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -258,4 +260,13 @@ func (f Sessions) Fork(id string, seq int64, newID string) error {
 // Errorf returns an error about a recorded session.
 func Errorf(format string, args ...any) error {
 	return project.Errorf(project.ErrSession, format, args...)
+}
+
+// NewID returns a unique ID for a session or message.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -43,7 +44,7 @@ func TestAfterChange(t *testing.T) {
 			d := newDesk(t)
 			put(t, filepath.Join(d.dir, "x.go"), "a\n")
 			d.settle(t, `{"tools":{"approvalMode":"yolo","afterChange":[`+tt.setting+`]}}`)
-			s, err := d.try(&Recording{})
+			s, err := d.try(&recording.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +78,7 @@ func TestAfterChangeOfAProject(t *testing.T) {
 	d.settle(t, `{"tools":{"approvalMode":"yolo"}}`)
 	runs := func(command string) (text string, ran bool) {
 		t.Helper()
-		s, _ := d.open(t, &Recording{})
+		s, _ := d.open(t, &recording.Options{})
 		defer s.Close()
 		text = shell(t, s, command).Result.Text()
 		_, err := os.Stat(filepath.Join(d.dir, "ran"))

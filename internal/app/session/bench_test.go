@@ -8,6 +8,8 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -32,19 +34,24 @@ func BenchmarkOpenSession(b *testing.B) {
 func BenchmarkBeginJournal(b *testing.B) {
 	home, dir := b.TempDir(), project.Canonical(b.TempDir())
 	env := project.Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
-	s, err := Open(env, Options{Dir: dir, Record: &Recording{}})
+	s, err := Open(env, Options{Dir: dir, Record: &recording.Options{}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	declared := agent.Declared{System: s.system(), Tools: s.Executor.Registry.All()}
+	declared := agent.Declared{System: s.SystemPrompt(), Tools: s.Executor.Registry.All()}
 	for b.Loop() {
-		s.ID = NewID()
-		s.recorder.w = nil
-		s.recorder.note("", agent.Told{Message: model.Prompt("go")})
-		s.recorder.note("", declared)
-		s.recorder.note("", agent.Began{Turn: 1})
-		s.recorder.w.Close()
+		r, _, err := recording.Open(&recording.Options{}, recording.Session{
+			ID: record.NewID(), Directory: s.Directory, Env: s.Env, Policy: s.Policy, Tools: s.Tools,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		observe := r.Observing(nil)
+		observe(agent.Told{Message: model.Prompt("go")})
+		observe(declared)
+		observe(agent.Began{Turn: 1})
+		r.Close()
 	}
 }
 
@@ -53,7 +60,7 @@ func BenchmarkResume(b *testing.B) {
 	home, dir := b.TempDir(), project.Canonical(b.TempDir())
 	env := project.Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
 	all := journal.Sessions{Home: home}
-	id := NewID()
+	id := record.NewID()
 	f, err := all.Create(id)
 	if err != nil {
 		b.Fatal(err)
@@ -80,7 +87,7 @@ func BenchmarkResume(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		s, err := Open(env, Options{Dir: dir, Record: &Recording{Resume: id}})
+		s, err := Open(env, Options{Dir: dir, Record: &recording.Options{Resume: id}})
 		if err != nil {
 			b.Fatal(err)
 		}

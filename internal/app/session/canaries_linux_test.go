@@ -73,7 +73,7 @@ func TestGeneratedReadsDiscloseNothing(t *testing.T) {
 		t.Run(c.backend, func(t *testing.T) {
 			tree := newCanaryTree(t)
 			tree.executes = c.backend != "none"
-			if why := tree.unlimited(c.backend == session.Bubblewrap); why != "" {
+			if why := tree.unlimited(c.backend == project.Bubblewrap); why != "" {
 				t.Skip(why)
 			}
 			s := tree.open(t, c.settings)

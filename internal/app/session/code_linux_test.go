@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -40,7 +41,7 @@ func (d *desk) withServer(t *testing.T, more string) *desk {
 
 func (d *desk) withCode(t *testing.T) *Session {
 	t.Helper()
-	s, _ := d.open(t, &Recording{})
+	s, _ := d.open(t, &recording.Options{})
 	if s.Place() != permission.Overlay {
 		t.Skip("there are no sandboxes here: adze doctor says why")
 	}
@@ -92,7 +93,7 @@ func TestSymbolsWhileStarting(t *testing.T) {
 	d := newDesk(t).withServer(t, "")
 	d.settle(t, `{"lsp":{"servers":{"slow":{"command":["sleep","1000"],"files":{".rb":"ruby"}}}}}`)
 	d.write(t, "a.rb", "class A\nend\n")
-	s, _ := d.open(t, &Recording{})
+	s, _ := d.open(t, &recording.Options{})
 	defer s.Close()
 	if s.Place() != permission.Overlay {
 		t.Skip("there are no sandboxes here: adze doctor says why")
@@ -119,7 +120,7 @@ func TestCodeRename(t *testing.T) {
 	if o.Status != tool.StatusSuccess || len(o.Changes.List) != 2 || text() != "newer one\nfine\nnewer two\n" {
 		t.Fatalf("%s %q: %q", o.Status, o.Result.Text(), text())
 	}
-	if _, err := s.AddRule("deny", "Edit(b.x)"); err != nil {
+	if _, err := s.Rules.Add(s.Executor, "deny", "Edit(b.x)"); err != nil {
 		t.Fatal(err)
 	}
 	args["name"], args["new_name"] = "newer", "old"
@@ -183,7 +184,7 @@ func TestNoServers(t *testing.T) {
 	} {
 		d := newDesk(t).withServer(t, "")
 		change(d)
-		s, _ := d.open(t, &Recording{})
+		s, _ := d.open(t, &recording.Options{})
 		if _, err := s.Executor.Registry.Lookup("code"); err == nil || s.Tools.HasServers() {
 			t.Errorf("%s: code is offered", name)
 		}

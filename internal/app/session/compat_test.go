@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/permission"
 )
@@ -100,7 +101,7 @@ func TestOldState(t *testing.T) {
 			t.Errorf("%d: run.sh: %v %v", i, info.Mode(), err)
 		}
 	}
-	s, c := d.open(t, &Recording{Resume: oldSession})
+	s, c := d.open(t, &recording.Options{Resume: oldSession})
 	if u := s.Settings.Undo; u.MaxFileBytes != 4<<20 || u.MaxFiles != 100_000 || s.Policy.Mode() != permission.Yolo || s.Settings.Tools.Sandbox != "off" {
 		t.Errorf("settings: %+v, mode %v", u, s.Policy.Mode())
 	}

@@ -12,9 +12,11 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/goal"
+	"github.com/adze-dev/adze/internal/app/hooks"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/settings"
-	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 )
@@ -58,14 +60,21 @@ type Conversation struct {
 	agent   *agent.Agent
 	crew    *agent.Crew
 	catalog *agent.Catalog
-	observe func(agent.Event) // may be nil
 	wall    time.Duration
 	news    *changes
-	hooks   *hooks
+	hooks   *hooks.Hooks
 	budget  *agent.Budget
-	goal    atomic.Pointer[pursuit] // of the current or next prompt; nil: none
+	goal    atomic.Pointer[goal.Pursuit] // of the current or next prompt; nil: none
 	// structured returns the result of structured_output, nil before that; nil: the model replies with text.
 	structured func() json.RawMessage
+}
+
+// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before
+// Converse.
+func (s *Session) AddRoles(roles []agent.Role) error {
+	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
+	s.Tools.SetTaskTypes(s.Definitions.TaskTypes())
+	return s.Executor.Registry.Set("", s.Tools.All())
 }
 
 // Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation
@@ -75,15 +84,18 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		panic("session: Converse was called twice")
 	}
 	system, news := newChanges(s)
-	from := s.takeResumed()
-	s.hooks.converse(t.Model.Name(), from != nil)
-	system = from.begin(system, news)
-	s.recorder.converse(t.Model.Name(), t.History)
+	from := s.Resumed
+	s.hooks.Converse(t.Model.Name(), from != nil)
+	if s.Resumed = nil; from == nil {
+		from = &recording.Resumed{}
+	}
+	system, declared := news.begin(from, system)
+	s.Recorder.Converse(t.Model.Name(), t.History)
 	limits := t.Limits.or(s.Settings.Limits)
 	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
 	c := &Conversation{
-		session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget,
-		hooks: s.hooks, observe: t.Observe,
+		session: s, catalog: s.Outside.Catalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget,
+		hooks: s.hooks,
 	}
 	final := ""
 	if s.result != nil {
@@ -95,24 +107,30 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{
 			Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request,
 		}, Budget: budget, Final: final,
-		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
+		History: slices.Concat(from.History, t.History), CutOff: from.CutOff && len(t.History) == 0,
+		Declared: declared, System: system,
 		Catalog: c.catalog,
-		Observe: s.recorder.observing(news.observing(s.hooks.observing(s.warming(c.observing(t.Observe))))),
+		Observe: s.Recorder.Observing(news.observing(s.hooks.Observing(s.warming(c.observing(t.Observe))))),
 		Effort:  effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect,
 		Unattended: !s.Env.HasUser || t.Unattended,
-		News:       c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting, Prompts: from.said(),
+		News:       c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.Compacting, Prompts: from.Prompts,
 		Past: s.Tools.Past(), Kept: s.keeps, Substitute: s.Models.Substitute,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
-		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow,
-		Budget: budget,
-		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
-		Started: s.hooks.begun, Finished: s.hooks.ended, Taken: from.agents(),
+		Model: t.Model, Executor: s.Executor, System: s.SystemPrompt, Roles: s.Definitions.Roles,
+		Narrow: s.Rules.InMode, Budget: budget,
+		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.Recorder.Below(t.Below), Catalog: c.catalog, Ended: s.awaken,
+		Started: s.hooks.Begun, Finished: s.hooks.Ended, Taken: from.Agents,
 		Effort: effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect, Past: s.Tools.Past(),
 		Kept: s.keeps, Substitute: s.Models.Substitute,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
+	observe := func(e agent.Changed) { t.Observe(e) }
+	if t.Observe == nil {
+		observe = nil
+	}
+	s.Effects.Converse(news.tell, observe)
 	s.Conversation = c
 	return c
 }
@@ -141,7 +159,7 @@ func (c *Conversation) History() []model.Message { return c.agent.History() }
 // mode and date. Reset waits for a running Run. Background subagents continue.
 func (c *Conversation) Reset(history []model.Message) {
 	c.agent.Reset(c.news.restart(), history)
-	c.session.recorder.reset(history)
+	c.session.Recorder.Reset(history)
 }
 
 // Append adds messages, between two Runs.
@@ -153,7 +171,7 @@ func (c *Conversation) SetModel(m model.Model) {
 	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
 	c.agent.SetModel(m)
 	c.crew.SetModel(m)
-	c.session.recorder.setModel(m.Name())
+	c.session.Recorder.SetModel(m.Name())
 }
 
 // SetEffort changes the effort of the model and of subagents that start from then on: see [model.Request].
@@ -162,8 +180,8 @@ func (c *Conversation) SetEffort(effort string) {
 	c.crew.SetEffort(effort)
 }
 
-// system returns the system prompt of a conversation that starts now.
-func (s *Session) system() string {
+// SystemPrompt returns the system prompt of a conversation that starts now.
+func (s *Session) SystemPrompt() string {
 	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan,
 		s.Env.Time()))
 }
@@ -186,6 +204,17 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.Env.HasUser,
 		Extra: s.Tools.Mask(memory),
 	}
+}
+
+// keeps returns what compactions of an agent's conversation keep besides prompts: the approved plan and the to-do list.
+func (s *Session) keeps(by string) (texts []string) {
+	if plan := s.Tools.Plan(); plan != "" && by == "" {
+		texts = append(texts, "The plan that the user approved:\n"+plan)
+	}
+	if list := s.Tools.Todos(by); len(list) > 0 {
+		texts = append(texts, "The to-do list:\n"+list.Markdown())
+	}
+	return texts
 }
 
 // planEnd returns the instruction for the plan. Without a user to approve it, the plan is the answer.
@@ -211,7 +240,7 @@ func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Ans
 
 // submit runs a prompt of the user, unless a hook blocks it.
 func (c *Conversation) submit(ctx context.Context, prompt []model.Part) (agent.Answer, error) {
-	prompt, err := c.hooks.prompted(ctx, prompt)
+	prompt, err := c.hooks.Prompted(ctx, prompt)
 	if err != nil {
 		return agent.Answer{}, err
 	}
@@ -231,10 +260,10 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 			fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
-	ctx, leave := c.hooks.enter(ctx)
+	ctx, leave := c.hooks.Enter(ctx)
 	defer leave()
 	answer, err := c.pursue(ctx, begin, c.work)
-	err = c.hooks.stopped(ctx, err)
+	err = c.hooks.Stopped(ctx, err)
 	if c.structured == nil {
 		if err == nil {
 			err = c.overspent()
@@ -257,6 +286,57 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 	return answer, err
 }
 
+// SetGoal sets the goal of the next prompt; nil: it has none. The error is why the command can't be checked.
+func (c *Conversation) SetGoal(ctx context.Context, g *goal.Goal) error {
+	c.goal.Store(nil)
+	if g == nil {
+		return nil
+	}
+	s := c.session
+	p, err := goal.Start(ctx, &goal.Session{
+		Dir: s.Directory.Path, Models: s.Models, Pricing: s.Settings.Model.Pricing, Executor: s.Executor,
+		Shell: s.shell, HasUser: s.Env.HasUser, Notice: s.Env.Notice,
+	}, *g)
+	if err == nil {
+		c.goal.Store(p)
+		c.agent.Append(model.Prompt(p.Message()))
+	}
+	return err
+}
+
+// pursue runs the model until the command of the goal exits with 0, if there is a goal.
+func (c *Conversation) pursue(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer,
+	error)) (answer agent.Answer, err error) {
+	p := c.goal.Load()
+	if p == nil {
+		return c.workOn(ctx, begin, work)
+	}
+	ended, err := p.Pursue(ctx, func(ctx context.Context, more string) error {
+		if more != "" {
+			begin = func(ctx context.Context) (agent.Answer, error) { return c.tell(ctx, model.Text(more)) }
+		}
+		next, err := c.workOn(ctx, begin, work)
+		answer = sum(answer, next)
+		return err
+	})
+	if ended {
+		c.goal.Store(nil)
+	}
+	return answer, err
+}
+
+// observing passes events to the goal.
+func (c *Conversation) observing(next func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if p := c.goal.Load(); p != nil {
+			p.Observe(e)
+		}
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
 // overspent returns the error of a complete answer that exceeded the token limit.
 func (c *Conversation) overspent() error {
 	if err := c.budget.Spend(model.Usage{}); err != nil {
@@ -273,7 +353,7 @@ func (c *Conversation) workOn(ctx context.Context, begin starter, work func(cont
 	error)) (agent.Answer, error) {
 	answer, err := work(ctx, begin)
 	for blocks := 0; err == nil; blocks++ {
-		why, more := c.hooks.stopping(ctx, answer.Text, blocks)
+		why, more := c.hooks.Stopping(ctx, answer.Text, blocks)
 		if !more || c.structured != nil && c.structured() != nil {
 			break
 		}
@@ -285,9 +365,9 @@ func (c *Conversation) workOn(ctx context.Context, begin starter, work func(cont
 		answer = sum(answer, next)
 	}
 	if err != nil {
-		c.hooks.failed(ctx, err, answer.Text)
+		c.hooks.Failed(ctx, err, answer.Text)
 	}
-	c.session.skills.release(err)
+	c.session.Rules.TurnEnded(err)
 	return answer, err
 }
 
@@ -343,10 +423,10 @@ func (c *Conversation) Retry(ctx context.Context) (agent.Answer, error) {
 }
 
 func (c *Conversation) turn(ctx context.Context, begin starter) (agent.Answer, error) {
-	ctx, leave := c.hooks.enter(ctx)
+	ctx, leave := c.hooks.Enter(ctx)
 	defer leave()
 	answer, err := c.pursue(ctx, begin, func(ctx context.Context, f starter) (agent.Answer, error) { return f(ctx) })
-	if err = c.hooks.stopped(ctx, err); err == nil {
+	if err = c.hooks.Stopped(ctx, err); err == nil {
 		err = c.overspent()
 	}
 	return answer, err
@@ -366,8 +446,8 @@ func (s *Session) awaken() {
 
 // takeNews returns messages to the model, each once.
 func (c *Conversation) takeNews(ctx context.Context) []string {
-	c.session.give(ctx, c.session.tracker.Ended(ctx, false))
-	return slices.Concat(c.session.Tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
+	c.session.Effects.Ended(ctx)
+	return slices.Concat(c.session.Tools.News(), c.crew.News(), c.news.news(), c.hooks.News())
 }
 
 // takeTyped passes on prompts that the user entered while the model worked, unless a hook blocks them.
@@ -378,7 +458,7 @@ func (c *Conversation) takeTyped(typed func(context.Context) [][]model.Part) fun
 	return func(ctx context.Context) [][]model.Part {
 		var out [][]model.Part
 		for _, prompt := range typed(ctx) {
-			prompt, err := c.hooks.prompted(ctx, prompt)
+			prompt, err := c.hooks.Prompted(ctx, prompt)
 			if err != nil {
 				c.session.Env.Warn("%v", err)
 				continue
@@ -406,115 +486,6 @@ func sum(a, b agent.Answer) agent.Answer {
 	b.Denied = append(a.Denied, b.Denied...)
 	return b
 }
-
-// changes are messages to the model about parts of its system prompt that no longer apply: context files, plan mode,
-// the date. The system prompt itself doesn't change, because servers cache the start of a request.
-type changes struct {
-	session *Session
-
-	begin known  // what the system prompt says
-	since string // how the system prompt of a resumed session differs; "": it doesn't
-
-	mu    sync.Mutex
-	known      // what the model knows by now
-	stale bool // a context file may have changed
-
-	waiting []string // messages for the next turn
-}
-
-// known is the changeable state that a model knows.
-type known struct {
-	memory string
-	plan   bool
-	day    string
-}
-
-// newChanges returns the system prompt of a conversation, and its changes.
-func newChanges(s *Session) (system string, c *changes) {
-	c = &changes{session: s}
-	return c.restart(), c
-}
-
-// restart returns the system prompt of a new conversation, and resets the changes.
-func (c *changes) restart() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, now := c.session, c.session.Env.Time()
-	c.begin = known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}
-	c.known, c.stale = c.begin, false
-	c.since, c.waiting = "", nil
-	return s.leading(c.memory, c.plan, now)
-}
-
-// differs sends how the system prompt of a resumed session differs from the current one.
-func (c *changes) differs() {
-	if c.since != "" {
-		c.waiting = append(c.waiting, c.since)
-	}
-}
-
-// remembered reports that a fact was saved to a context file.
-func (c *changes) remembered() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stale = true
-}
-
-// observing returns an observer that also detects when a summary replaced the messages about earlier changes: then they
-// are sent again.
-func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
-	return func(e agent.Event) {
-		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
-			c.forgotten()
-		}
-		if next != nil {
-			next(e)
-		}
-	}
-}
-
-// forgotten reports that the messages about earlier changes were removed: they are sent again.
-func (c *changes) forgotten() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known, c.stale = c.begin, true
-	c.differs()
-	if nested := c.session.Definitions.Nested; nested != nil {
-		nested.Forget()
-	}
-}
-
-// news returns the changes since the last call, one message each.
-func (c *changes) news() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	news := c.waiting
-	c.waiting = nil
-	if c.stale {
-		c.stale = false
-		if memory := c.session.Definitions.Memory().Text; memory != c.memory {
-			news = append(news, "The context files changed. This is the difference to the instructions above:\n"+
-				edit.Compare(c.memory, memory).Unified("before", "now"))
-			c.memory = memory
-		}
-	}
-	if plan := c.session.Policy.Mode() == permission.Plan; plan != c.plan {
-		c.plan = plan
-		text := "Plan mode is off: calls that modify files are no longer denied."
-		if plan {
-			text = planText + c.session.planEnd()
-		}
-		news = append(news, text)
-	}
-	if today := day(c.session.Env.Time()); today != c.day {
-		c.day = today
-		news = append(news, fmt.Sprintf("The date is now %s.", today))
-	}
-	return news
-}
-
-// day returns a date as the system prompt has it.
-func day(t time.Time) string { return t.Format("Monday, 2 January 2006") }
 
 // Overspent is the error of a run with a complete answer that exceeded the token limit.
 type Overspent struct{ Err error }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/hooks"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -58,7 +59,7 @@ func TestDialectsAreOneAction(t *testing.T) {
 			add("exclude "+name, out(d))
 			role := agent.Role{Name: "r", Tools: []string{name}}
 			add("role "+name, len(role.Unknown([]tool.Declaration{d})) == 0)
-			add("hook "+name, slices.Contains(toolNames(d), name))
+			add("hook "+name, slices.Contains(hooks.ToolNames(d), name))
 		}
 		inv, err := one.Prepare(t.Context(), json.RawMessage(args[d.Dialect]))
 		if err != nil {

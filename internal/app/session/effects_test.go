@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -68,7 +70,7 @@ func TestUntriedChanges(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t)
 	d.write(t, "b", "1\n")
-	s, _ := d.open(t, &Recording{})
+	s, _ := d.open(t, &recording.Options{})
 	defer s.Close()
 	s.Policy.SetMode(permission.Yolo)
 	o := shell(t, s, "echo x > a; rm b")
@@ -98,7 +100,7 @@ func TestUntriedChanges(t *testing.T) {
 // Changes of a trial are listed whether they are kept or not, recorded or not.
 func TestTriedChanges(t *testing.T) {
 	skipWindows(t)
-	for _, o := range []*Recording{{}, nil} {
+	for _, o := range []*recording.Options{{}, nil} {
 		d := newDesk(t).withTrials(t)
 		d.write(t, "b", "1\n")
 		s, _ := d.open(t, o)
@@ -126,7 +128,7 @@ func TestTriedChanges(t *testing.T) {
 		if n := strings.Count(got.Result.Text(), "Changed: "); n != 1 {
 			t.Errorf("%d times: %q", n, got.Result.Text())
 		}
-		before, after, ok := s.Texts(got.Changes.List[0])
+		before, after, ok := s.Effects.Texts(got.Changes.List[0])
 		if !ok || *before != "1\n" || *after != "1\n2\n" {
 			t.Errorf("%v %v %v", before, after, ok)
 		}
@@ -186,11 +188,12 @@ func TestUnrecordedChanges(t *testing.T) {
 
 // A turn without commands and external tools saves no file except those that it names: the workspace isn't scanned.
 func TestTurnsScanNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newDesk(t, openaitest.Answer{Text: "ok"})
 	d.write(t, "a", "1\n")
 	d.write(t, "other", "not read by any call\n")
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
+	d.say(t, c, "hi")
 	for _, call := range []struct {
 		name string
 		args map[string]any
@@ -204,23 +207,23 @@ func TestTurnsScanNothing(t *testing.T) {
 		}
 	}
 	c.takeNews(t.Context())
-	store, err := s.tracker.Store()
+	_, differ, err := s.Effects.Diff("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := func(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
-	if _, err := store.Get(sum("1\n")); err != nil {
+	if _, err := differ.Store.Get(sum("1\n")); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.Get(sum("not read by any call\n")); err == nil {
+	if _, err := differ.Store.Get(sum("not read by any call\n")); err == nil {
 		t.Error("the workspace was saved")
 	}
 }
 
-// external is a tool of an MCP server.
-type external struct{ tool.Tool }
+// fromServer is a tool of an MCP server.
+type fromServer struct{ tool.Tool }
 
-func (e external) Declaration() tool.Declaration {
+func (e fromServer) Declaration() tool.Declaration {
 	d := e.Tool.Declaration()
 	d.Origin = "mcp:test"
 	return d
@@ -237,7 +240,7 @@ func TestRulesByEffect(t *testing.T) {
 	d.write(t, "locked/a", "1")
 	d.write(t, "asked/b", "1")
 	d.write(t, "x.sh", "echo 2 > locked/a; echo 2 > asked/b; echo 2 > c")
-	s, _ := d.open(t, &Recording{}) // the user approves commands, which can't be tried here
+	s, _ := d.open(t, &recording.Options{}) // the user approves commands, which can't be tried here
 	defer s.Close()
 	o := shell(t, s, "sh x.sh")
 	text := o.Result.Text()
@@ -258,7 +261,7 @@ func TestRulesByEffect(t *testing.T) {
 				return tool.TextResult("done"), os.WriteFile(filepath.Join(d.dir, "locked", "a"), []byte("3"), 0o600)
 			}}, nil
 		}})
-	if err := s.Executor.Registry.Set("mcp:test", []tool.Tool{external{writes}}); err != nil {
+	if err := s.Executor.Registry.Set("mcp:test", []tool.Tool{fromServer{writes}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := run(t, s, "writes", struct{}{}).Result.Text(); !strings.Contains(text, "A rule protects files that changed: locked/a (deny rule Edit(/locked/**)") {
@@ -275,7 +278,7 @@ func TestRulesByEffect(t *testing.T) {
 func TestBackgroundChanges(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t)
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
 	s.Policy.SetMode(permission.Yolo)
 	o := run(t, s, "run_shell_command", map[string]any{"is_background": true,

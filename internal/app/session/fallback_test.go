@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -66,7 +67,7 @@ func TestFallback(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(set), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start := func(o *Recording) (*Session, *Conversation) {
+	start := func(o *recording.Options) (*Session, *Conversation) {
 		s, err := d.try(o)
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func TestFallback(t *testing.T) {
 		}
 		return s, s.Converse(t.Context(), ConversationOptions{Model: m})
 	}
-	s, c := start(&Recording{})
+	s, c := start(&recording.Options{})
 	if got := d.say(t, c, "first"); got != "said by the other" {
 		t.Errorf("got %q", got)
 	}
@@ -90,7 +91,7 @@ func TestFallback(t *testing.T) {
 	if strings.Count(told, host) != 1 || strings.Count(told, "none can't be used") != 1 || !strings.Contains(told, "Overloaded") {
 		t.Errorf("told: %s", told)
 	}
-	s.Sync()
+	s.Recorder.Sync()
 	path := (journal.Sessions{Home: d.home}).Path(s.ID)
 	killed, err := os.ReadFile(path) // as a kill leaves it
 	if err != nil {
@@ -103,7 +104,7 @@ func TestFallback(t *testing.T) {
 	if used := d.state(t, s.ID).Agent("").Model; used != "main" { // which a resume opens
 		t.Errorf("the session's model is %s", used)
 	}
-	s, c = start(&Recording{Resume: s.ID})
+	s, c = start(&recording.Options{Resume: s.ID})
 	defer s.Close()
 	d.say(t, c, "third")
 	d.now = d.now.Add(31 * time.Second)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/redact"
 	"github.com/adze-dev/adze/tool"
@@ -112,7 +113,7 @@ func TestGitCredentialsAreNotShown(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tree := newCredentialTree(t)
-			if why := tree.unlimited(c.name == session.Bubblewrap); why != "" && c.name != "no sandbox" {
+			if why := tree.unlimited(c.name == project.Bubblewrap); why != "" && c.name != "no sandbox" {
 				t.Skip(why)
 			}
 			s := tree.open(t, c.settings)

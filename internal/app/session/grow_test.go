@@ -167,7 +167,7 @@ func TestSystemPromptWithoutAUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if said := strings.Contains(s.system(), "This session is non-interactive: no user can answer questions or approve calls."); said == user {
+		if said := strings.Contains(s.SystemPrompt(), "This session is non-interactive: no user can answer questions or approve calls."); said == user {
 			t.Errorf("with a user %v: non-interactive %v", user, said)
 		}
 	}

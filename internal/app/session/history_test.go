@@ -13,14 +13,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/builtin/todo"
+	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
+	"github.com/google/go-cmp/cmp"
 )
 
 // reader is a model that reads a file in several turns for each prompt, and writes summaries without a word of the user.
@@ -84,7 +85,7 @@ func use(t *testing.T, s *Session, by, name string, args map[string]any) tool.Ou
 		x = x.Child(nil, by, nil)
 	}
 	b := x.Batch(t.Context())
-	b.Start(x.Registry.Find(tool.Call{ID: NewID(), Name: name, Args: raw}))
+	b.Start(x.Registry.Find(tool.Call{ID: record.NewID(), Name: name, Args: raw}))
 	return b.Wait()[0]
 }
 
@@ -98,14 +99,14 @@ func TestNoInstructionIsLost(t *testing.T) {
 	if err := os.WriteFile(r.path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start := func(o *Recording) (*Session, *Conversation) {
+	start := func(o *recording.Options) (*Session, *Conversation) {
 		s, err := d.try(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s, s.Converse(t.Context(), ConversationOptions{Model: r})
 	}
-	s, c := start(&Recording{})
+	s, c := start(&recording.Options{})
 	s.Tools.SetPlan("First the roof, then the cellar.")
 	if o := use(t, s, "", "todo_write", map[string]any{"todos": []todo.Item{{ID: "1", Content: "water the plants", Status: todo.Pending}}}); o.Error != nil {
 		t.Fatal(o.Error)
@@ -118,7 +119,7 @@ func TestNoInstructionIsLost(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s, c = start(&Recording{Resume: s.ID})
+			s, c = start(&recording.Options{Resume: s.ID})
 		}
 	}
 	defer s.Close()
@@ -153,7 +154,7 @@ func TestHistoryOpensNothingElse(t *testing.T) {
 	d := newDesk(t)
 	d.environ = append(d.environ, "DEPLOY_TOKEN="+token)
 	r := &reader{path: filepath.Join(d.dir, "none.txt"), turns: 2}
-	other, err := d.try(&Recording{})
+	other, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestHistoryOpensNothingElse(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func TestHistoryOpensNothingElse(t *testing.T) {
 // A session without a journal doesn't name a history.
 func TestNoHistoryWithoutAJournal(t *testing.T) {
 	d := newDesk(t)
-	s, err := d.try(&Recording{Off: true})
+	s, err := d.try(&recording.Options{Off: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestPromptsSurviveAKillInACompaction(t *testing.T) {
 	d := newDesk(t)
 	d.small(t, 32_000)
 	r := &reader{path: filepath.Join(d.dir, "none.txt"), turns: 1, reply: strings.Repeat(" well", 1000)}
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestPromptsSurviveAKillInACompaction(t *testing.T) {
 	if _, err := c.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	s.Sync()
+	s.Recorder.Sync()
 	path := (journal.Sessions{Home: d.home}).Path(s.ID)
 	whole, err := os.ReadFile(path)
 	if err := errors.Join(err, s.Close()); err != nil {
@@ -261,7 +262,7 @@ func TestPromptsSurviveAKillInACompaction(t *testing.T) {
 		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again, err := d.try(&Recording{Resume: s.ID})
+		again, err := d.try(&recording.Options{Resume: s.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +274,7 @@ func TestPromptsSurviveAKillInACompaction(t *testing.T) {
 				t.Errorf("cut after %d of %d bytes: %q is %d times in the request", n-start, len(whole)-start, prompt[:3], strings.Count(request, prompt))
 			}
 		}
-		again.Sync()
+		again.Recorder.Sync()
 		var got []string
 		for _, p := range d.state(t, s.ID).Agent("").Prompts {
 			got = append(got, p.Message.Text())
@@ -291,7 +292,7 @@ func TestPromptsSurviveAKillInACompaction(t *testing.T) {
 func TestReportsAreNoPrompts(t *testing.T) {
 	d := newDesk(t)
 	r := &reader{path: filepath.Join(d.dir, "none.txt"), turns: 1}
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestReportsAreNoPrompts(t *testing.T) {
 	if _, err := c.tell(t.Context(), model.Text("a report")); err != nil {
 		t.Fatal(err)
 	}
-	s.Sync()
+	s.Recorder.Sync()
 	if prompts := d.state(t, s.ID).Agent("").Prompts; len(prompts) != 1 || prompts[0].Message.Text() != "the only prompt" {
 		t.Errorf("prompts %+v", prompts)
 	}

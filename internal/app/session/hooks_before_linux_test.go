@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/tool"
 )
@@ -48,7 +49,7 @@ func TestHooksBeforeChangesAreKept(t *testing.T) {
 			s, err := session.Open(project.Env{
 				Home: home, Helper: helper, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}, HasUser: true,
 				Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] },
-			}, session.Options{Dir: dir, Record: &session.Recording{}})
+			}, session.Options{Dir: dir, Record: &recording.Options{}})
 			if err != nil {
 				t.Fatal(err)
 			}

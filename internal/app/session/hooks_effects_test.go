@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -29,7 +30,7 @@ func group(event string, fields map[string]any, command string) string {
 func called(t *testing.T, d *desk, hooks, name, args string) tool.Outcome {
 	t.Helper()
 	d.settle(t, `{"hooks":{`+hooks+`},"tools":{"approvalMode":"yolo"}}`)
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +113,9 @@ func TestHooksAfterAnEdit(t *testing.T) {
 	for _, recorded := range []bool{true, false} {
 		d := newDesk(t)
 		d.settle(t, `{"tools":{"approvalMode":"yolo"},"hooks":{`+group("FilesChanged", map[string]any{"matcher": "*"}, `f=a; echo more >> $f.go`)+`}}`)
-		var o *Recording
+		var o *recording.Options
 		if recorded {
-			o = &Recording{}
+			o = &recording.Options{}
 		}
 		s, _ := d.open(t, o)
 		got := run(t, s, "write_file", map[string]any{"file_path": filepath.Join(d.dir, "a.go"), "content": "a\n"}).Changes
@@ -136,7 +137,7 @@ func TestHooksOfBackgroundCommands(t *testing.T) {
 		`"hooks":{`+group("FilesChanged", map[string]any{"matcher": "*.go"}, `cat >> '`+d.home+`/log'; f=x; echo hook >> $f.go; `+
 		`echo '{"decision":"block","reason":"check it"}'`)+`,`+
 		hooking("PostToolUse", "Bash", `echo by name >> '`+d.home+`/log'`)+`}}`)
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
 	d.say(t, c, "hello")
 	b := s.Executor.Batch(t.Context())
@@ -159,7 +160,7 @@ func TestHooksOfBackgroundCommands(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	d.holds(t, "x.go", "1\nhook\n")
-	u, err := s.Undo(record.Selection{Call: "c1"})
+	u, err := s.Effects.Undo(record.Selection{Call: "c1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestHooksOfFurtherEvents(t *testing.T) {
 		hooking("PermissionDenied", "Write", say("denied is final")), hooking("SubagentStart", "", say("be careful")),
 		hooking("PostCompact", "manual", note), hooking("StopFailure", "invalid_request", note),
 	}, ",")+`}}`)
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
 	if got := d.say(t, c, "hello"); got != "done" {
 		t.Errorf("answer %q", got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -97,7 +98,7 @@ func TestHooksOnCalls(t *testing.T) {
 				tt.more = "," + tt.more
 			}
 			d.settle(t, `{"hooks":{`+tt.hooks+`}`+tt.more+`}`)
-			s, err := d.try(&Recording{})
+			s, err := d.try(&recording.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +185,7 @@ func TestHooksDontAnswerForTheUser(t *testing.T) {
 	}
 	must, form := request("2"), request("3")
 	must.MustAsk, form.Form = true, []byte(`{}`)
-	s.hooks.change(tool.Call{ID: "4"}, func(k *hookedCall) { k.running = true })
+	s.hooks.Starts(tool.Call{ID: "4"})
 	for _, r := range []tool.Request{must, form, request("4")} {
 		if _, err := ask(t.Context(), r, policy); !errors.Is(err, asked) {
 			t.Errorf("call %s: got %v", r.Call.ID, err)
@@ -207,7 +208,7 @@ func TestHooksOfAConversation(t *testing.T) {
 		hooking("SessionEnd", "", note+">/dev/null"),
 	}
 	d.settle(t, `{"hooks":{`+strings.Join(events, ",")+`}}`)
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	if got := d.say(t, c, "hello"); got != "two" {
 		t.Errorf("answer %q", got)
 	}
@@ -260,7 +261,7 @@ func TestHooksStopAPrompt(t *testing.T) {
 			d := newDesk(t, []openaitest.Answer{answer}[:tt.answers]...)
 			d.dir = dir
 			d.settle(t, `{"hooks":{`+tt.hooks+`}}`)
-			s, c := d.open(t, &Recording{})
+			s, c := d.open(t, &recording.Options{})
 			defer s.Close()
 			prompt := c.Run
 			if tt.turn {
@@ -369,7 +370,7 @@ func TestHooksThatAreOnlyTold(t *testing.T) {
 	log := filepath.Join(d.home, "log")
 	note := `cat >> '` + log + `'; exit 2`
 	d.settle(t, `{"hooks":{`+hooking("SubagentStop", "explore", note)+","+hooking("PreCompact", "manual", note)+","+hooking("Notification", "permission_prompt", note)+`}}`)
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
 	deny := s.Executor.Ask
 	s.Executor.Ask = s.Asking(func(ctx context.Context, q *approval.Question) (tool.Decision, error) {

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -25,6 +25,7 @@ import (
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
+	"github.com/google/go-cmp/cmp"
 )
 
 // desk is where sessions of a test run: one home, one project, one model.
@@ -44,7 +45,7 @@ func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {
 	return d
 }
 
-func (d *desk) try(o *Recording) (*Session, error) {
+func (d *desk) try(o *recording.Options) (*Session, error) {
 	return Open(project.Env{
 		HasUser: true, Home: d.home, Now: func() time.Time { return d.now }, Environ: d.environ, Version: "test", Helper: d.helper,
 		Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] },
@@ -53,7 +54,7 @@ func (d *desk) try(o *Recording) (*Session, error) {
 }
 
 // open opens a session in which the user approves everything, and its conversation.
-func (d *desk) open(t *testing.T, o *Recording) (*Session, *Conversation) {
+func (d *desk) open(t *testing.T, o *recording.Options) (*Session, *Conversation) {
 	t.Helper()
 	s, err := d.try(o)
 	if err != nil {
@@ -169,7 +170,7 @@ func TestRecording(t *testing.T) {
 		{Calls: []openaitest.Call{call("c2", "edit", map[string]any{"file_path": path, "old_string": "one", "new_string": "two"})}},
 		{Text: "done"},
 	}})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	if _, err := os.Stat((journal.Sessions{Home: d.home}).Dir(s.ID)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a journal before the first prompt: %v", err)
 	}
@@ -212,14 +213,14 @@ func TestResumedRequestsOnlyGrow(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.dir, "AGENTS.md"), []byte("Use tabs.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	id := s.ID
 	for i := 0; len(d.server.Requests()) < turns; i++ {
 		if i%2 == 1 {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s, c = d.open(t, &Recording{Resume: id})
+			s, c = d.open(t, &recording.Options{Resume: id})
 		}
 		d.now = d.now.Add(5 * time.Hour)
 		vary(t, s, i)
@@ -258,7 +259,7 @@ func TestResumeKnows(t *testing.T) {
 		{Calls: []openaitest.Call{edit("c4", same), edit("c5", other)}},
 		{Text: "edited"},
 	}})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "read")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -266,7 +267,7 @@ func TestResumeKnows(t *testing.T) {
 	if err := os.WriteFile(other, []byte("one more\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, c = d.open(t, &Recording{Resume: s.ID})
+	s, c = d.open(t, &recording.Options{Resume: s.ID})
 	defer s.Close()
 	if todos := s.Tools.Todos(""); len(todos) != 1 || todos[0].Content != "Look" {
 		t.Errorf("to-dos: %v", todos)
@@ -282,13 +283,13 @@ func TestResumeKnows(t *testing.T) {
 // Mode and rules come from settings and flags, never from the journal.
 func TestResumeTakesNoModeFromTheJournal(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	if err := s.SetMode("yolo"); err != nil {
 		t.Fatal(err)
 	}
 	d.say(t, c, "go")
 	s.Close()
-	s, _ = d.open(t, &Recording{Resume: s.ID})
+	s, _ = d.open(t, &recording.Options{Resume: s.ID})
 	defer s.Close()
 	if mode := s.Policy.Mode().String(); mode != "default" {
 		t.Errorf("mode after a resume: %s", mode)
@@ -299,7 +300,7 @@ func TestResumeTakesNoModeFromTheJournal(t *testing.T) {
 func TestRecordingMasksSecrets(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "I see hunter2-hunter2."})
 	d.environ = append(d.environ, "DB_PASSWORD=hunter2-hunter2")
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "the password is hunter2-hunter2")
 	s.Close()
 	text, err := os.ReadFile(filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), "journal.jsonl"))
@@ -310,7 +311,7 @@ func TestRecordingMasksSecrets(t *testing.T) {
 
 // Without recording there is no journal, and nothing to resume.
 func TestNoRecording(t *testing.T) {
-	for name, o := range map[string]*Recording{"nothing said": nil, "off": {Off: true}} {
+	for name, o := range map[string]*recording.Options{"nothing said": nil, "off": {Off: true}} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, openaitest.Answer{Text: "ok"})
 			s, c := d.open(t, o)
@@ -325,12 +326,12 @@ func TestNoRecording(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(`{"general":{"chatRecording":false}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.try(&Recording{})
-	if err != nil || s.recorder != nil {
+	s, err := d.try(&recording.Options{})
+	if err != nil || s.Recorder != nil {
 		t.Errorf("general.chatRecording: false: %v", err)
 	}
 	s.Close()
-	if _, err := d.try(&Recording{Resume: NewID()}); !errors.Is(err, project.ErrSession) {
+	if _, err := d.try(&recording.Options{Resume: record.NewID()}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("resume without recording: %v", err)
 	}
 }
@@ -338,22 +339,22 @@ func TestNoRecording(t *testing.T) {
 // An ID that was given is taken from the start, and given back if nothing happens.
 func TestGivenID(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
-	id := NewID()
-	s, _ := d.open(t, &Recording{ID: id})
-	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, project.ErrSession) || !strings.Contains(err.Error(), "exists already") {
+	id := record.NewID()
+	s, _ := d.open(t, &recording.Options{ID: id})
+	if _, err := d.try(&recording.Options{ID: id}); !errors.Is(err, project.ErrSession) || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a taken ID: %v", err)
 	}
 	s.Close()
-	s, c := d.open(t, &Recording{ID: id})
+	s, c := d.open(t, &recording.Options{ID: id})
 	d.say(t, c, "go")
-	if _, err := d.try(&Recording{Resume: id}); !errors.Is(err, project.ErrSession) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
+	if _, err := d.try(&recording.Options{Resume: id}); !errors.Is(err, project.ErrSession) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
 		t.Errorf("a session in use: %v", err)
 	}
 	s.Close()
-	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, project.ErrSession) {
+	if _, err := d.try(&recording.Options{ID: id}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("a taken ID: %v", err)
 	}
-	s, _ = d.open(t, &Recording{Resume: id})
+	s, _ = d.open(t, &recording.Options{Resume: id})
 	s.Close()
 	if state := d.state(t, id); !state.Closed || state.Agent("").Turns != 1 {
 		t.Errorf("%+v", state)
@@ -368,8 +369,8 @@ func (*failing) Append(journal.Entry) error { return errors.New("no space left o
 // A journal that can't be written is reported once, and the work continues.
 func TestFullDiskIsReportedOnce(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{call("c1", "glob", map[string]any{"pattern": "*"})}}, openaitest.Answer{Text: "ok"})
-	s, c := d.open(t, &Recording{})
-	s.recorder.create = func() (*journal.Writer, error) {
+	s, c := d.open(t, &recording.Options{})
+	s.Recorder.Create = func() (*journal.Writer, error) {
 		return journal.NewWriter(&failing{}, &journal.MemoryBlobs{}, journal.State{}), nil
 	}
 	if text := d.say(t, c, "go"); text != "ok" {
@@ -384,7 +385,7 @@ func TestFullDiskIsReportedOnce(t *testing.T) {
 // Calls of an MCP client are recorded too, as calls of its model with their results.
 func TestRecordingWithoutConversation(t *testing.T) {
 	d := newDesk(t)
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +428,7 @@ func TestResumeOfADamagedJournal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two"}, openaitest.Answer{Text: "three", Expect: []string{"first prompt"}})
-			s, conversation := d.open(t, &Recording{})
+			s, conversation := d.open(t, &recording.Options{})
 			d.say(t, conversation, "first prompt")
 			d.say(t, conversation, "second prompt")
 			s.Close()
@@ -439,7 +440,7 @@ func TestResumeOfADamagedJournal(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.damage(strings.SplitAfter(strings.TrimSuffix(string(text), "\n")+"\n", "\n")[:9])), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, conversation = d.open(t, &Recording{Resume: s.ID})
+			s, conversation = d.open(t, &recording.Options{Resume: s.ID})
 			if len(d.told) != 1 || !strings.Contains(d.told[0], c.told) {
 				t.Errorf("told %q, want %q", d.told, c.told)
 			}
@@ -460,7 +461,7 @@ func TestNoPlaceForAJournal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.home, "sessions"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "go")
 	d.say(t, c, "go")
 	s.Close()
@@ -475,7 +476,7 @@ func TestResumeOnAReadOnlyDisk(t *testing.T) {
 		t.Skip("permissions don't hold root, and Windows has others")
 	}
 	d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two", Expect: []string{"first prompt", "second prompt"}})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "first prompt")
 	s.Close()
 	dir := (journal.Sessions{Home: d.home}).Dir(s.ID)
@@ -486,7 +487,7 @@ func TestResumeOnAReadOnlyDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
 	before := d.types(t, s.ID)
-	s, c = d.open(t, &Recording{Resume: s.ID})
+	s, c = d.open(t, &recording.Options{Resume: s.ID})
 	d.say(t, c, "second prompt")
 	s.Close()
 	if len(d.told) != 1 || !strings.Contains(d.told[0], "the session is no longer recorded") {
@@ -500,11 +501,11 @@ func TestResumeOnAReadOnlyDisk(t *testing.T) {
 // A copy continues independently, and the original session is unchanged.
 func TestFork(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two", Expect: []string{"first prompt", "second prompt"}})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "first prompt")
 	first := s.ID
-	own := NewID()
-	copied, c := d.open(t, &Recording{Resume: first, Fork: true, ID: own}) // while the other one is open
+	own := record.NewID()
+	copied, c := d.open(t, &recording.Options{Resume: first, Fork: true, ID: own}) // while the other one is open
 	d.say(t, c, "second prompt")
 	copied.Close()
 	s.Close()
@@ -514,7 +515,7 @@ func TestFork(t *testing.T) {
 	if state := d.state(t, first); state.Agent("").Turns != 1 || !state.Closed {
 		t.Errorf("the first: %d turns", state.Agent("").Turns)
 	}
-	if _, err := d.try(&Recording{Resume: first, Fork: true, ID: own}); !errors.Is(err, project.ErrSession) {
+	if _, err := d.try(&recording.Options{Resume: first, Fork: true, ID: own}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("a copy under a taken ID: %v", err)
 	}
 }
@@ -523,7 +524,7 @@ func TestFork(t *testing.T) {
 func TestResumeAfterACompaction(t *testing.T) {
 	answers := slices.Repeat([]openaitest.Answer{{Text: "fine"}}, 12)
 	d := newDesk(t, append(answers, openaitest.Answer{Text: "The user said a lot. " + strings.Repeat("Summary. ", 20)})...)
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	for range answers {
 		d.say(t, c, "first "+strings.Repeat("x", 20_000))
 	}
@@ -532,7 +533,7 @@ func TestResumeAfterACompaction(t *testing.T) {
 	}
 	before := c.agent.History()
 	s.Close()
-	s, c = d.open(t, &Recording{Resume: s.ID})
+	s, c = d.open(t, &recording.Options{Resume: s.ID})
 	defer s.Close()
 	if diff := cmp.Diff(before, c.agent.History()); diff != "" {
 		t.Error(diff)

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -29,7 +32,7 @@ func TestReadsDoNotWaitForTheJournal(t *testing.T) {
 			{Calls: []openaitest.Call{call("c2", "write_file", map[string]any{"file_path": made, "content": "x"})}},
 			{Text: "done"},
 		}})
-		s, err := d.try(&Recording{})
+		s, err := d.try(&recording.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,8 +41,8 @@ func TestReadsDoNotWaitForTheJournal(t *testing.T) {
 			close(approved)
 			return tool.Decision{Verdict: tool.Allow}, nil
 		}
-		create := s.recorder.create
-		s.recorder.create = func() (*journal.Writer, error) {
+		create := s.Recorder.Create
+		s.Recorder.Create = func() (*journal.Writer, error) {
 			select {
 			case <-approved: // so the read call has ended, and its result was sent
 			case <-t.Context().Done():
@@ -56,12 +59,14 @@ func TestReadsDoNotWaitForTheJournal(t *testing.T) {
 		c := d.converse(t, s, nil)
 		d.say(t, c, "go")
 		if failure != nil {
-			s.recorder.mu.Lock()
-			if lost := s.recorder.lost; len(lost) != 2 {
-				t.Errorf("lost: %q", lost)
+			lost := filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), record.LostName)
+			if err := os.MkdirAll(filepath.Dir(lost), 0o700); err != nil {
+				t.Fatal(err)
 			}
-			s.recorder.mu.Unlock()
 			s.Close()
+			if calls, err := os.ReadFile(lost); err != nil || strings.Count(string(calls), "\n") != 1 {
+				t.Errorf("lost: %q, %v", calls, err)
+			}
 			continue
 		}
 		s.Close()

@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
+	"github.com/google/go-cmp/cmp"
 )
 
 // Sessions stay. What they have besides their journals goes when they weren't used for 30 days and the user knows it;
@@ -30,7 +30,7 @@ func TestOnlyCopiesOfOldSessionsAreDeleted(t *testing.T) {
 	var ids []string
 	var alive *Session
 	for i := range 3 {
-		s, c := d.open(t, &Recording{})
+		s, c := d.open(t, &recording.Options{})
 		d.say(t, c, "go"+strings.Repeat(" on", 20_000))
 		if _, err := s.long.Save("c1", "grep_search", "long"); err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestOnlyCopiesOfOldSessionsAreDeleted(t *testing.T) {
 	}
 	next := func(later time.Duration) {
 		d.now = d.now.Add(later)
-		s, _ := d.open(t, &Recording{})
+		s, _ := d.open(t, &recording.Options{})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestOldSessionsAreDeletedIfTheUserWants(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
 	var ids []string
 	for range 2 {
-		s, c := d.open(t, &Recording{})
+		s, c := d.open(t, &recording.Options{})
 		d.say(t, c, "go")
 		ids = append(ids, s.ID)
 		if err := s.Close(); err != nil {
@@ -93,7 +93,7 @@ func TestOldSessionsAreDeletedIfTheUserWants(t *testing.T) {
 	d.lastUsed(t, ids[0], d.now.Add(-31*24*time.Hour))
 	d.userSettings(t, `{"general":{"cleanupPeriodDays":30}}`)
 	d.now = d.now.Add(time.Hour)
-	s, _ := d.open(t, &Recording{})
+	s, _ := d.open(t, &recording.Options{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (d *desk) userSettings(t *testing.T, text string) {
 // Deleting ends when its time is over: it used to continue after the session was closed.
 func TestDeletingEnds(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "go")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
 	var ids []string
 	for i := range 2 {
-		s, c := d.open(t, &Recording{})
+		s, c := d.open(t, &recording.Options{})
 		d.say(t, c, "go")
 		if err := os.WriteFile(filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), "journal.jsonl.broken-1"), []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
 	}
 	d.userSettings(t, `{"general":{"maxStateBytes":2000000}}`)
 	d.now = d.now.Add(time.Hour)
-	s, _ := d.open(t, &Recording{})
+	s, _ := d.open(t, &recording.Options{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 		{Calls: []openaitest.Call{call("c3", "edit", map[string]any{"file_path": path, "old_string": "one", "new_string": "two"})}},
 		{Text: "done"},
 	}})
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +222,10 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
 	log := &countedLog{}
-	s.recorder.create = func() (*journal.Writer, error) {
+	s.Recorder.Create = func() (*journal.Writer, error) {
 		return journal.NewWriter(log, &journal.MemoryBlobs{}, journal.State{}), nil
 	}
-	got := map[string]int64{}
+	got, turns := map[string]int64{}, int64(0)
 	c := d.converse(t, s, func(e agent.Event) {
 		switch e := e.(type) {
 		case agent.Step:
@@ -233,7 +233,8 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 				got["when "+e.Request.Call.ID+" runs"] = log.synced.Load()
 			}
 		case agent.Responded:
-			s.recorder.syncing.Wait() // the next request doesn't
+			turns++
+			waittest.Until(t, "the turn is synced", func() bool { return log.synced.Load() >= 2*turns-1 }) // no request does
 			got["after "+e.Outcomes[0].Call.ID] = log.synced.Load()
 		}
 	})
@@ -253,12 +254,12 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 func TestFirstRequestDoesNotWaitForTheJournal(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, openaitest.Answer{Text: "hello"}, openaitest.Answer{Text: "again"})
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answered, create := make(chan struct{}), s.recorder.create
-	s.recorder.create = func() (*journal.Writer, error) {
+	answered, create := make(chan struct{}), s.Recorder.Create
+	s.Recorder.Create = func() (*journal.Writer, error) {
 		<-answered
 		return create()
 	}
@@ -268,13 +269,13 @@ func TestFirstRequestDoesNotWaitForTheJournal(t *testing.T) {
 		}
 	})
 	d.say(t, c, "first prompt")
-	if !s.Recorded() {
+	if !s.Recorder.Recorded() {
 		t.Error("the session isn't recorded")
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, c = d.open(t, &Recording{Resume: s.ID})
+	s, c = d.open(t, &recording.Options{Resume: s.ID})
 	d.say(t, c, "second prompt")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -305,7 +306,7 @@ func TestResumedModelKnowsThatBackgroundCommandsStopped(t *testing.T) {
 			call(id, "run_shell_command", map[string]any{"command": command, "is_background": true})}}
 	}
 	d := newDesk(t, run("c1", "sleep 1001"), openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "again"}, openaitest.Answer{Text: "once"})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
 		t.Fatal(err)
 	}
@@ -314,13 +315,26 @@ func TestResumedModelKnowsThatBackgroundCommandsStopped(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s, c = d.open(t, &Recording{Resume: s.ID})
+		s, c = d.open(t, &recording.Options{Resume: s.ID})
 		d.say(t, c, "continue")
 		if got := strings.Count(d.lastRequest(), stopped); got != want {
 			t.Errorf("told %d times, want %d: %s", got, want, d.lastRequest())
 		}
 	}
 	s.Close()
+}
+
+// fillingLog is a journal on a disk that fills.
+type fillingLog struct {
+	journal.Log
+	full atomic.Bool
+}
+
+func (l *fillingLog) Append(e journal.Entry) error {
+	if l.full.Load() {
+		return syscall.ENOSPC
+	}
+	return l.Log.Append(e)
 }
 
 // After a full disk, calls ran that the resumed model knew nothing about.
@@ -333,11 +347,23 @@ func TestResumedModelKnowsOfLostCalls(t *testing.T) {
 		write.Args = json.RawMessage(strings.Replace(string(write.Args), "FILE", path, 1))
 		d.server = openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 			{Text: "hello"}, {Calls: []openaitest.Call{write}}, {Text: "done"}, {Text: "ok"}}})
-		s, c := d.open(t, &Recording{})
+		s, err := d.try(&recording.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk := &fillingLog{}
+		s.Recorder.Create = func() (*journal.Writer, error) {
+			all := record.Of(s.Directory)
+			f, err := all.Create(s.ID)
+			disk.Log = f
+			return journal.NewWriter(disk, all.Store(), journal.State{}), err
+		}
+		s.Executor.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+			return tool.Decision{Verdict: tool.Allow}, nil
+		}
+		c := d.converse(t, s, nil)
 		d.say(t, c, "hello")
-		s.recorder.mu.Lock()
-		s.recorder.fail(syscall.ENOSPC)
-		s.recorder.mu.Unlock()
+		disk.full.Store(true)
 		d.say(t, c, "write")
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -348,7 +374,7 @@ func TestResumedModelKnowsOfLostCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s, c = d.open(t, &Recording{Resume: s.ID})
+		s, c = d.open(t, &recording.Options{Resume: s.ID})
 		d.say(t, c, "continue")
 		got := d.lastRequest()
 		if !strings.Contains(got, "The end of this session wasn't recorded") || strings.Contains(got, "These calls ran: write made") == full {

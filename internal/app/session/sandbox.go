@@ -17,20 +17,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Bubblewrap is the sandbox backend that uses the program bwrap.
-const Bubblewrap = "bubblewrap"
-
-// ReadOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are
-// overlays.
-const ReadOnlyTrial = "read-only"
-
 // sandbox returns the sandbox of the session's commands.
 func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 	f := s.Directory
 	return builtin.Sandbox{
-		Trial: t.Trial == "auto" || t.Trial == ReadOnlyTrial, ReadOnlyTrial: t.Trial == ReadOnlyTrial,
+		Trial: t.Trial == "auto" || t.Trial == project.ReadOnlyTrial, ReadOnlyTrial: t.Trial == project.ReadOnlyTrial,
 		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets,
-		Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Bubblewrap: t.SandboxBackend == project.Bubblewrap,
 		Limits: &builtin.ReadLimits{
 			System: permission.SystemDirectories(), Watch: &s.watch,
 			Hide: func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
@@ -106,11 +99,6 @@ func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
 		})
 	}
 	return out, version
-}
-
-// Tries reports whether settings let commands be tried. Empty settings do.
-func Tries(t settings.Tools) bool {
-	return t.Trial != "off" && t.Trial != project.Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
 // Place returns where commands run that were not approved. After a change of rules, the hidden files are determined

@@ -14,27 +14,32 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/attach"
+	"github.com/adze-dev/adze/internal/app/definitions"
+	"github.com/adze-dev/adze/internal/app/effects"
+	"github.com/adze-dev/adze/internal/app/external"
+	"github.com/adze-dev/adze/internal/app/hooks"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/requestlog"
+	"github.com/adze-dev/adze/internal/app/rules"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
-	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/broker"
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 	"github.com/adze-dev/adze/permission"
@@ -45,48 +50,45 @@ import (
 
 // Session is the tools of one run, with their policy.
 type Session struct {
-	ID          string
-	Directory   project.Directory
-	Settings    *settings.Settings
-	Definitions *Definitions
-	Policy      *permission.Policy
-	Executor    *tool.Executor
-	Outside     *Outside
-	Models      *models.Models
-	Env         project.Env
-	Tools       *builtin.Set
-	// Conversation is nil before Converse.
-	Conversation *Conversation
+	ID           string
+	Env          project.Env
+	Directory    project.Directory
+	Settings     *settings.Settings
+	Definitions  *definitions.Definitions
+	Rules        *rules.Rules
+	Policy       *permission.Policy // of these rules
+	Tools        *builtin.Set       // built-in ones
+	Outside      *external.Tools
+	Executor     *tool.Executor
+	Models       *models.Models
+	Effects      *effects.Effects    // of its calls
+	Attachments  *attach.Attachments // of its prompts
+	Tasks        builtin.TaskJobs    // background subagents
+	HookList     []hooks.Listed      // the hooks of settings and plugins that run
+	Recorder     *recording.Recorder // nil: nothing is recorded
+	Resumed      *recording.Resumed  // the session that Converse continues; nil: it is new, or continued
+	Conversation *Conversation       // nil before Converse
 
-	world permission.World
 	lines shellread.Lines // of its calls
 	long  results
-	core  *permission.Core            // the only built-in tools; nil: all
-	out   func(tool.Declaration) bool // the tools that settings remove
-	wake  chan struct{}               // holds a token after background work has ended
+	wake  chan struct{} // holds a token after background work has ended
 
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
 
-	own      ownRules
-	skills   skillLimits
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
-	hooks       *hooks       // nil: there are none
-	hookList    []ListedHook // those of settings
-	afterChange []afterChange
+	hooks       *hooks.Hooks        // nil: there are none
 	credentials *broker.Credentials // of requests of commands; nil: there are none
 	bundle      string              // the file of certificates for them
 	secrets     []string            // their values, as variables
 	statusLine  statusLine
-	recorder    *recorder     // nil: nothing is recorded
-	tracker     *undo.Tracker // of changes
-	jobs        backgroundJobs
 	watch       watch.Hub // of the workspace
-	resumed     *resumed  // the session that the conversation continues; nil: it is new
 
 	warnsAll bool
-	images   images
+
+	closing sync.Once
+	closed  error // by Close
 }
 
 // Options configure a session. Only Dir is required.
@@ -100,7 +102,7 @@ type Options struct {
 	// Sampling lets MCP servers use the session's model. Until it is opened, such requests fail.
 	Sampling bool
 	// Record is how the session is recorded; nil: it isn't.
-	Record *Recording
+	Record *recording.Options
 	// SystemPrompt replaces the first agent's instructions, and AppendSystemPrompt is added to its system prompt.
 	SystemPrompt, AppendSystemPrompt string
 	// Result is the schema of the result that the model returns instead of text; nil: text.
@@ -120,15 +122,16 @@ func Open(env project.Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		ID: o.Record.id(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
+		ID: o.Record.SessionID(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
-		jobs: backgroundJobs{all: map[undo.Ref]backgroundJob{}},
 	}
+	s.Tasks = backgroundTasks{s}
 	trusted := false
 	if s.Settings, trusted, err = directory.Settings(o.Flags...); err != nil {
 		return nil, err
 	}
-	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context, s.use)
+	s.Definitions = definitions.Read(directory, trusted, s.Settings.Context,
+		func(skill string, allowed []string) error { return s.Rules.Use(skill, allowed) })
 	directory.TellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
 	hidden, err := s.openCredentials()
@@ -137,7 +140,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s.Env.Environ = models.WithoutKeys(env.Environ, s.Settings.Model, hidden...)
 	s.Models = models.New(env, directory.Home, s.Settings, requestlog.New(o.Log, env.Warn))
-	if err = s.selectTools(); err != nil {
+	if s.Rules, err = rules.Read(directory, s.Settings, s.Definitions.Plugins); err != nil {
 		return nil, err
 	}
 	if s.long.Dir, err = spill.Open(directory.Home, s.ID, spill.Limits{}); err != nil {
@@ -152,20 +155,19 @@ func Open(env project.Env, o Options) (*Session, error) {
 	if err := directory.RecoverTrials(s.Tools.Roots()); err != nil {
 		s.Env.Warn("%v", err)
 	}
-	s.world = permission.World{
+	world := permission.World{
 		Roots: s.Tools.Roots(), Home: project.Canonical(env.Home), State: project.Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
 		Disk:  ondisk.New(s.Tools.Roots()), Place: s.Place, Secrets: s.Tools.Secrets,
 		Lines:   &s.lines,
 		Network: s.Settings.Tools.Trial != project.Untried,
 	}
-	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
-	if err := s.setRules(); err != nil {
+	if s.Policy, err = s.Rules.Open(world, s.Tools.All(), s.warnAll); err != nil {
 		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
 	s.Executor = &tool.Executor{
 		Registry: s.registry(o.SingleCall),
-		Policy:   s.judge(),
+		Policy:   s.Rules.Judge(),
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Mask:     s.Tools.Mask,
@@ -178,16 +180,19 @@ func Open(env project.Env, o Options) (*Session, error) {
 	if err := s.openHooks(); err != nil {
 		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
-	s.openAfterChange()
 	s.openStatusLine()
 	s.warnUnproxied()
-	s.Outside = &Outside{
-		env: s.Env, directory: directory, settings: s.Settings, plugins: s.Definitions.plugins, executor: s.Executor,
-		models: s.Models,
+	outside := external.Options{
+		Env: s.Env, Directory: directory, Settings: s.Settings, Plugins: s.Definitions.Plugins, Executor: s.Executor,
+		Window: s.Models.ContextWindow,
 	}
 	if o.Sampling {
-		s.Outside.sample = s.Models.Sample
+		outside.Sample = s.Models.Sample
 	}
+	s.Outside = external.New(outside)
+	s.Attachments = attach.New(attach.Session{
+		Env: s.Env, Tools: s.Tools, Policy: s.Policy, Executor: s.Executor, External: s.Outside, Warn: s.warnAll,
+	})
 	return s, nil
 }
 
@@ -200,7 +205,7 @@ func (s *Session) registry(single bool) *tool.Registry {
 	}
 	r := tool.NewRegistry(s.Tools.All()...)
 	r.Hide(func(d tool.Declaration) bool {
-		return s.out(d) || !single && d.Origin == "" && !offered[d.Name]
+		return s.Rules.Removed(d) || !single && d.Origin == "" && !offered[d.Name]
 	})
 	return r
 }
@@ -224,13 +229,14 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		MaskEnviron: append(slices.Clip(s.Directory.Env.ProgramEnviron()), s.secrets...),
 		NoSecrets:   settings.Texts(s.Settings.Tools.NotSecret),
 		PassEnv:     settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
-		Output: s.long.output, Kept: s.kept,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
-		Session: true, Exclude: s.out,
-		FindTools: s.findTools, Task: task, Tasks: s.Tasks(), JobEnded: s.awaken,
+		Output: s.long.output,
+		Kept:   func(c tool.Call, paths []builtin.KeptPath) { s.Effects.Kept(c, paths) },
+		Mode:   func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
+		Session: true, Exclude: s.Rules.Removed,
+		FindTools: s.findTools, Task: task, Tasks: s.Tasks, JobEnded: s.awaken,
 		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.Skills,
 		Servers: s.languageServers(dirs), Unsandboxed: s.Settings.LSP.Unsandboxed,
-		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.Env, s.Settings.Web),
+		ContextNames: s.Definitions.Names, WebFetch: s.webFetch(), WebSearch: webSearch(s.Env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.Conversation != nil {
 				s.Conversation.news.remembered()
@@ -239,24 +245,64 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	}
 }
 
-// Close stops everything that the session has started.
+// record starts recording, and restores the state of a resumed session.
+func (s *Session) record(o *recording.Options) (err error) {
+	s.Recorder, s.Resumed, err = recording.Open(o, recording.Session{
+		ID: s.ID, Off: !s.Settings.General.ChatRecording, Directory: s.Directory, Env: s.Env, Policy: s.Policy,
+		Tools: s.Tools,
+	})
+	if err != nil {
+		return err
+	}
+	if s.Resumed != nil {
+		s.Definitions.Resume(s.Resumed.Began)
+	}
+	s.Effects = effects.New(effects.Session{
+		ID: s.ID, Directory: s.Directory, Env: s.Env, Settings: s.Settings, Policy: s.Policy, Tools: s.Tools,
+		Definitions: s.Definitions, Recorder: s.Recorder, Elsewhere: o != nil && o.Elsewhere != nil, Watch: &s.watch,
+	})
+	if s.Executor.Around = s.Effects.Around; s.Recorder != nil {
+		s.Executor.Tries = s.Recorder.Tries
+	}
+	return nil
+}
+
+// historyOf returns a function that returns the recorded conversation of an agent as text; nil: there is no journal.
+func (s *Session) historyOf(o *recording.Options) func(by string) (string, error) {
+	if o == nil || o.Off || o.Elsewhere != nil || !s.Settings.General.ChatRecording {
+		return nil
+	}
+	return func(by string) (string, error) {
+		s.Recorder.Works() // waits until the journal exists
+		var b strings.Builder
+		err := record.Of(s.Directory).History(&b, s.ID, by)
+		return b.String(), err
+	}
+}
+
+// Close stops everything that the session has started. Further calls return the same error.
 func (s *Session) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Session) close() error {
 	if s.Conversation != nil {
 		s.Conversation.crew.Close()
 	}
 	s.Models.Close()
-	s.Outside.close()
+	s.Outside.Close()
 	closeRecord := func() {
-		s.recorder.give(s.tracker.Ended(context.Background(), true)) // background commands are killed now
-		s.recorder.close()                                           // after everything that is recorded
-		_ = s.closeTracker()                                         // a later session drops the rest
+		s.Effects.Killed()
+		s.Recorder.Close()    // after everything that is recorded
+		_ = s.Effects.Close() // a later session drops the rest
 	}
 	var closing sync.WaitGroup
 	quiet := s.hooks == nil && len(s.Tools.Running()) == 0 // nothing more is recorded
 	if quiet {
 		closing.Go(closeRecord)
 	}
-	err := errors.Join(s.Tools.Close(), s.hooks.close(), s.statusLine.runner.Close())
+	err := errors.Join(s.Tools.Close(), s.hooks.Close(), s.statusLine.runner.Close())
 	if !quiet {
 		closeRecord()
 	}
@@ -267,126 +313,18 @@ func (s *Session) Close() error {
 	return err
 }
 
-// NewID returns a unique ID for a session or message.
-func NewID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	s := hex.EncodeToString(b[:])
-	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
-}
-
-// selectTools determines the tools that settings remove: those in tools.exclude and tools.disabled, and built-in ones
-// that are not in tools.core.
-func (s *Session) selectTools() error {
-	t := s.Settings.Tools
-	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
-	if err != nil {
-		return project.Errorf(project.ErrRules, "read settings: tools.exclude: %v", err)
+// findTools finds external tools and declares them to the calling agent.
+func (s *Session) findTools(ctx context.Context, c tool.Call, query string, limit int) []tool.Declaration {
+	s.Outside.Settle(ctx)
+	if s.Conversation == nil { // there is no model to declare tools to; a user may search for them
+		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
+		return discover.Rank(query, all, limit)
 	}
-	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
-	if err != nil {
-		return project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
+	found := discover.Rank(query, s.Conversation.catalog.Tools(c.By), limit)
+	for _, d := range found {
+		s.Conversation.catalog.Reveal(c.By, d.Name)
 	}
-	if t.Core != nil {
-		if s.core, err = permission.ReadCore(written(t.Core)); err != nil {
-			return project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
-		}
-		if len(t.Core) == 0 {
-			s.Env.Warn("tools.core is an empty list: the model gets no built-in tools")
-		}
-	}
-	s.out = func(d tool.Declaration) bool {
-		return exclude(d) || disabled(d) || s.core != nil && !s.core.Has(d) && !d.Auxiliary
-	}
-	return nil
-}
-
-// Restricted denies a call of a tool that tools.core or tools.disabled removes, and one that specifiers in tools.core
-// don't cover. It allows all others.
-func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
-	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
-	if err != nil {
-		return tool.Decision{}, project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
-	}
-	if disabled(r.Declaration) {
-		return tool.Decision{Reason: "tools.disabled removes " + r.Declaration.Name}, nil
-	}
-	if t.Core == nil {
-		return tool.Decision{Verdict: tool.Allow}, nil
-	}
-	core, err := permission.ReadCore(written(t.Core))
-	if err != nil {
-		return tool.Decision{}, project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
-	}
-	if !core.Has(r.Declaration) && !r.Declaration.Auxiliary {
-		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil
-	}
-	if judge := core.Policy(w); judge != nil {
-		return judge(r), nil
-	}
-	return tool.Decision{Verdict: tool.Allow}, nil
-}
-
-// judge returns the policy of the session's calls: the rules and the mode, restricted by specifiers in tools.core and
-// by skills.
-func (s *Session) judge() tool.Policy {
-	judge := tool.Policy(s.Policy.Judge)
-	if s.core != nil {
-		judge = tool.Stricter(judge, s.core.Policy(s.world))
-	}
-	return s.skills.narrow(judge)
-}
-
-// Removed is the setting that removes a tool.
-type Removed struct {
-	Key  string // "tools.exclude"
-	Text string // the entry; "" for tools.core, which has none
-	From settings.Place
-}
-
-// Removes returns the setting that removes the built-in tool of this name; false if none does.
-func (s *Session) Removes(name string) (Removed, bool) {
-	t, err := tool.NewRegistry(s.Tools.All()...).Lookup(name)
-	if err != nil || !s.out(t.Declaration()) {
-		return Removed{}, false
-	}
-	for i, e := range slices.Concat(s.Settings.Tools.Exclude, s.Settings.Tools.Disabled) {
-		if out, err := permission.Excluding([]string{e.Text}); err == nil && out(t.Declaration()) {
-			key := "tools.exclude"
-			if i >= len(s.Settings.Tools.Exclude) {
-				key = "tools.disabled"
-			}
-			return Removed{key, e.Text, e.From}, true
-		}
-	}
-	_, from := s.Settings.Value("tools.core")
-	return Removed{Key: "tools.core", From: from[0]}, true
-}
-
-// unknownTools describes the entries of tools.core and tools.disabled that name no tool.
-func (s *Session) unknownTools(tools []tool.Declaration) []string {
-	var unused []tool.Rule
-	if s.core != nil {
-		unused = s.core.Unused(tools)
-	}
-	disabled, err := permission.ReadCore(written(s.Settings.Tools.Disabled))
-	if err == nil && s.Settings.Tools.DiscoveryCommand == "" {
-		for _, r := range disabled.Unused(tools) {
-			r.List = "tools.disabled"
-			unused = append(unused, r)
-		}
-	}
-	var out []string
-	for _, r := range unused {
-		at := ""
-		if r.Source != "" {
-			at = r.Source + ": "
-		}
-		out = append(out, fmt.Sprintf("%s%s: unknown tool %q. This entry has no effect.%s", at, r.List, r.Text,
-			didYouMean(r.Text, permission.ToolNames(tools))))
-	}
-	return out
+	return found
 }
 
 // delegate runs a task in a subagent.
@@ -398,9 +336,6 @@ func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Res
 		Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live,
 	})
 }
-
-// Tasks returns the background subagents.
-func (s *Session) Tasks() builtin.TaskJobs { return backgroundTasks{s} }
 
 // backgroundTasks are the background subagents of a session; there are none before it has a conversation.
 type backgroundTasks struct{ s *Session }
@@ -436,19 +371,19 @@ func (s *Session) RunAsUser(ctx context.Context, command string, observe func(to
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	all := tool.NewRegistry(s.Tools.All()...) // the user may run commands that the model may not
-	shell, err := Shell(all)
+	shell, err := s.shell() // the user may run commands that the model may not
 	if err != nil {
 		return tool.Outcome{}, err
 	}
 	own := &tool.Executor{
-		Registry: all, Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget, Observe: observe,
+		Registry: tool.NewRegistry(shell), Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+		Observe: observe,
 		Policy: func(tool.Request) tool.Decision {
 			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
 		},
 	}
 	batch := own.Batch(ctx)
-	batch.Add(tool.Call{Name: shell.Name, Args: args})
+	batch.Add(tool.Call{Name: shell.Declaration().Name, Args: args})
 	return batch.Wait()[0], nil
 }
 
@@ -460,6 +395,16 @@ func Shell(r *tool.Registry) (tool.Declaration, error) {
 		}
 	}
 	return tool.Declaration{}, errors.New("no tool that runs commands")
+}
+
+// shell returns the tool that runs commands, even if the model doesn't have it.
+func (s *Session) shell() (tool.Tool, error) {
+	all := tool.NewRegistry(s.Tools.All()...)
+	d, err := Shell(all)
+	if err != nil {
+		return nil, err
+	}
+	return all.Lookup(d.Name)
 }
 
 // results are the files of results that are too long for the model.
@@ -502,28 +447,10 @@ func (s *Session) addedDirs() []string {
 	return out
 }
 
-// Recorded reports whether the session can be resumed.
-func (s *Session) Recorded() bool {
-	if s.recorder == nil {
-		return false
-	}
-	s.recorder.lock()
-	defer s.recorder.mu.Unlock()
-	return s.recorder.w != nil
-}
-
 // Inherit copies the user's choices from another session: the mode, the rules and the model.
 func (s *Session) Inherit(ctx context.Context, from *Session) error {
-	s.Policy.Inherit(from.Policy)
-	from.own.mu.Lock()
-	own := from.own.rules
-	from.own.mu.Unlock()
-	for list, rules := range own {
-		for _, r := range rules {
-			if _, err := s.AddRule(list, r.Text); err != nil {
-				return err
-			}
-		}
+	if err := s.Rules.Inherit(s.Executor, from.Rules); err != nil {
+		return err
 	}
 	s.Settings.Model.Effort = from.Settings.Model.Effort
 	name := from.Models.Name()

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
@@ -84,7 +85,7 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Outside.WaitLikely(t.Context())
-	parts, err := s.PromptParts(t.Context(), "copy @note", "copy @note")
+	parts, err := s.Attachments.PromptParts(t.Context(), "copy @note", "copy @note")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,21 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 	}
 	if told := strings.Join(f.told, "\n"); !strings.Contains(told, "Nonsense(") || strings.Contains(told, "adze: ") {
 		t.Errorf("told %q", told)
+	}
+}
+
+// A second Close, such as that of a front end and of a deferred call, used to panic.
+func TestCloseTwice(t *testing.T) {
+	for _, record := range []*recording.Options{nil, {}} {
+		s, err := newFront(t, `{}`).open(t, session.Options{Record: record}) // whose cleanup is the third
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -51,11 +52,11 @@ func TestUndoInASession(t *testing.T) {
 	d := newDesk(t, shellCall("c1", "rm -rf src"), openaitest.Answer{Text: "removed"},
 		openaitest.Answer{Expect: []string{"The user undid changes of earlier calls", "src/a"}, Text: "I see"})
 	d.write(t, "src/a", "1")
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "go")
 	d.holds(t, "src/a", "")
 	for i, sel := range []record.Selection{{}, {Redo: true}, {Call: "c1"}} {
-		u, err := s.Undo(sel)
+		u, err := s.Effects.Undo(sel)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,10 +66,10 @@ func TestUndoInASession(t *testing.T) {
 		d.holds(t, "src/a", []string{"1", "", "1"}[i])
 	}
 	var nothing *record.NothingError
-	if _, err := s.Undo(record.Selection{}); !errors.As(err, &nothing) {
+	if _, err := s.Effects.Undo(record.Selection{}); !errors.As(err, &nothing) {
 		t.Errorf("a second undo: %v", err)
 	}
-	if _, err := s.Undo(record.Selection{Call: "c9"}); !errors.Is(err, project.ErrSession) {
+	if _, err := s.Effects.Undo(record.Selection{Call: "c9"}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("an unknown call: %v", err)
 	}
 	d.say(t, c, "and now?")
@@ -84,7 +85,7 @@ func TestUndoOfAFork(t *testing.T) {
 	d.write(t, "a", "1\n")
 	d.write(t, "b", strings.Repeat("large", 300_000))
 	d.write(t, "unchanged", "1")
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "go")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestUndoOfAFork(t *testing.T) {
 	if undo.IsOpen(d.home, s.ID) {
 		t.Error("the store still has what no call changed")
 	}
-	fork := NewID()
+	fork := record.NewID()
 	if err := record.Of(s.Directory).Fork(s.ID, 0, fork); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestUndoOfManyFiles(t *testing.T) {
 	for i := range files {
 		d.write(t, fmt.Sprintf(name, i), fmt.Sprint(i))
 	}
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "go")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -162,9 +163,9 @@ func TestUndoAfterAKill(t *testing.T) {
 	d.write(t, "a", "1\n")
 	d.write(t, "dir/x", "1\n")
 	d.write(t, "unchanged", "not needed")
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &recording.Options{})
 	d.say(t, c, "go")
-	s.recorder.close() // and nothing else: as if it was killed
+	s.Recorder.Close() // and nothing else: as if it was killed
 	if !undo.IsOpen(d.home, s.ID) {
 		t.Fatal("the store isn't open")
 	}

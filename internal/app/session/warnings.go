@@ -9,8 +9,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/nearest"
-	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/tool"
 )
 
 // warnIgnored reports settings and files of Qwen Code that Adze doesn't support.
@@ -54,7 +52,7 @@ func unknownSetting(u settings.UnknownKey, names []string) string {
 		}
 		return ""
 	}
-	return fmt.Sprintf("unknown setting %q, ignored.%s", u.Key, didYouMean(u.Key, siblings(u.Key, names)))
+	return fmt.Sprintf("unknown setting %q, ignored.%s", u.Key, nearest.Hint(u.Key, siblings(u.Key, names)))
 }
 
 // siblings returns the names in the same object as key.
@@ -72,21 +70,6 @@ func siblings(key string, names []string) []string {
 // qwenKeys are settings of Qwen Code that affect an agent's behavior, and that Adze doesn't support.
 var qwenKeys = []string{"modelProviders", "env", "extensions", "policy", "proxy"}
 
-// didYouMean suggests the closest name, or nothing. For a nested key, only the last part is compared.
-func didYouMean(name string, names []string) string {
-	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
-	full, lasts := map[string]string{}, make([]string, len(names))
-	for i, n := range names {
-		lasts[i] = last(n)
-		full[lasts[i]] = n
-	}
-	near := nearest.Names(last(name), lasts)
-	if len(near) != 1 {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", full[near[0]])
-}
-
 // qwenFiles returns files and directories in the user's and the working directory that Qwen Code uses and Adze doesn't.
 func qwenFiles(home, dir string) []string {
 	var found []string
@@ -102,50 +85,4 @@ func qwenFiles(home, dir string) []string {
 		}
 	}
 	return found
-}
-
-// warnRules reports rules that name no tool: a mistyped deny rule protects nothing.
-func (s *Session) warnRules(rules permission.Rules, tools []tool.Declaration) {
-	s.warnAll(s.unknownRules(rules, tools))
-}
-
-// unknownRules describes the rules that name no tool. Tools of a discovery command aren't known yet, and neither are
-// those of an MCP server: only the server's name is checked.
-func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration) []string {
-	var out []string
-	for _, u := range rules.Unused(tools) {
-		name, _, _ := strings.Cut(u.Text, "(")
-		name = strings.TrimSpace(name)
-		if server, ok := serverOf(name); ok && (server == "*" || s.hasServer(server)) {
-			continue
-		}
-		if s.Settings.Tools.DiscoveryCommand != "" && strings.ToLower(name) == name {
-			continue
-		}
-		at := ""
-		if u.Source != "" {
-			at = u.Source + ": "
-		}
-		out = append(out, fmt.Sprintf("%spermissions.%s: unknown tool %q in %q. This rule has no effect.%s", at, u.List,
-			name, u.Text, didYouMean(name, permission.ToolNames(tools))))
-	}
-	return out
-}
-
-// serverOf returns the MCP server in a rule's name: github__search, mcp__github, mcp__github__search.
-func serverOf(name string) (string, bool) {
-	rest, mcp := strings.CutPrefix(name, "mcp__")
-	server, _, of := strings.Cut(rest, "__")
-	return server, mcp || of
-}
-
-// hasServer reports whether settings or a plugin have a server of this name, or an untrusted project may have one.
-func (s *Session) hasServer(alias string) bool {
-	_, ok := s.Settings.MCP.Servers[alias]
-	for _, p := range s.Definitions.plugins {
-		_, has := p.Servers[alias]
-		ok = ok || has
-	}
-	return ok || slices.ContainsFunc(s.Settings.Withheld(),
-		func(w settings.Withheld) bool { return strings.HasPrefix(w.Key, "mcp") })
 }

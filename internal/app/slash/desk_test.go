@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -42,7 +43,7 @@ func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {
 	}
 }
 
-func (d *desk) try(o *session.Recording) (*session.Session, error) {
+func (d *desk) try(o *recording.Options) (*session.Session, error) {
 	return session.Open(project.Env{
 		HasUser: true, Home: d.home, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home}, Helper: helper,
 		Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] },
@@ -50,7 +51,7 @@ func (d *desk) try(o *session.Recording) (*session.Session, error) {
 }
 
 // open opens a session in which the user approves everything, and its conversation.
-func (d *desk) open(t *testing.T, o *session.Recording) (*session.Session, *session.Conversation) {
+func (d *desk) open(t *testing.T, o *recording.Options) (*session.Session, *session.Conversation) {
 	t.Helper()
 	s, err := d.try(o)
 	if err != nil {

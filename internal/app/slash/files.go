@@ -10,6 +10,8 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/attach"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/shellwords"
@@ -75,7 +77,7 @@ func skillCommand(k builtin.Skill, describe bool) Command {
 			if err != nil {
 				return Expansion{}, errorf("/%s: %v", k.Name, err)
 			}
-			named, err := s.PromptParts(ctx, words, words) // files that the arguments name
+			named, err := s.Attachments.PromptParts(ctx, words, words) // files that the arguments name
 			if err != nil {
 				return Expansion{}, err
 			}
@@ -108,7 +110,7 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 			}
 			text.WriteString(out)
 		case contextfiles.FilePart:
-			content, err := s.AttachFile(ctx, p.Text)
+			content, err := s.Attachments.File(ctx, p.Text)
 			if err != nil {
 				return Expansion{}, errorf("/%s: %s:%d: @{%s}: %v", c.Name, file, p.Line, p.Text, err)
 			}
@@ -119,7 +121,8 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 	if words != "" && !c.TakesArguments() {
 		text.WriteString("\n\n" + words)
 	}
-	named, err := s.PromptParts(ctx, mentions.String()+" "+words, words) // files that it and the arguments name
+	// Files that it and the arguments name.
+	named, err := s.Attachments.PromptParts(ctx, mentions.String()+" "+words, words)
 	if err != nil {
 		return Expansion{}, err
 	}
@@ -164,7 +167,7 @@ func runForPrompt(ctx context.Context, s *session.Session, allowed []string, lin
 	}
 	policy := s.Executor.Policy
 	if allowed != nil {
-		only, err := s.Only(allowed)
+		only, err := s.Rules.Only(allowed)
 		if err != nil {
 			return "", err
 		}
@@ -175,7 +178,7 @@ func runForPrompt(ctx context.Context, s *session.Session, allowed []string, lin
 		Mask: s.Executor.Mask, Check: s.Executor.Check, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 	}
 	batch := x.Batch(ctx)
-	batch.Add(tool.Call{ID: session.NewID(), Name: shell.Name, Args: args})
+	batch.Add(tool.Call{ID: record.NewID(), Name: shell.Name, Args: args})
 	o := batch.Wait()[0]
 	switch {
 	case ctx.Err() != nil:
@@ -330,11 +333,11 @@ func conversation(s *session.Session, messages []discover.Message) Expansion {
 		var parts []model.Part
 		for _, p := range m.Content {
 			if t, ok := p.(tool.Text); ok {
-				p = tool.Text(tool.Cut(string(t), session.MaxAttached))
+				p = tool.Text(tool.Cut(string(t), attach.MaxAttached))
 			}
-			parts = append(parts, session.PromptPart(p))
+			parts = append(parts, attach.PromptPart(p))
 		}
-		parts = s.MaskParts(parts)
+		parts = s.Attachments.MaskParts(parts)
 		if role == model.User && allUser(messages[i:]) {
 			x.Parts = append(x.Parts, parts...)
 			continue

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/goal"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -64,15 +66,15 @@ func slashRename(_ context.Context, s *session.Session, name string) (Expansion,
 	if name = strings.TrimSpace(name); name == "" {
 		return Expansion{}, errorf("/rename: expected a name for this session")
 	}
-	if err := s.Rename(name); err != nil {
+	if err := s.Recorder.Rename(name); err != nil {
 		return Expansion{}, err
 	}
-	return Expansion{Print: "This session is named " + name + ". Continue it with: adze -r " + name}, nil
+	return Expansion{Print: "This session is named " + name + ". Continue it with: adze -r " + shellwords.Quote(name)}, nil
 }
 
 // slashGoal sets a goal for the prompt in the lines after it, or for one that only names it.
 func slashGoal(_ context.Context, _ *session.Session, words string) (Expansion, error) {
-	g, err := session.ParseGoal(words)
+	g, err := goal.Parse(words)
 	if err != nil {
 		return Expansion{}, errorf("/goal: %v", err)
 	}
@@ -81,7 +83,10 @@ func slashGoal(_ context.Context, _ *session.Session, words string) (Expansion, 
 
 // slashRewind has the user choose a prompt, or uses the Nth from the end, and rewinds to before it.
 func slashRewind(_ context.Context, s *session.Session, words string) (Expansion, error) {
-	found, err := s.Prompts()
+	if !s.Recorder.Sync() {
+		return Expansion{}, record.Errorf("this session isn't recorded, so it can't be rewound")
+	}
+	found, err := record.Of(s.Directory).Prompts(s.ID)
 	if err != nil {
 		return Expansion{}, err
 	}
@@ -112,7 +117,7 @@ func slashRewind(_ context.Context, s *session.Session, words string) (Expansion
 const maxPreview = 6
 
 // previewRewind describes a rewind, and has the user choose whether files are restored too.
-func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
+func previewRewind(s *session.Session, p record.Prompt) (Expansion, error) {
 	u, err := undoSince(s, p.Seq)
 	if err != nil {
 		return Expansion{}, err
@@ -165,7 +170,7 @@ func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
 
 // undoSince plans to undo all calls after an entry; nil if they changed nothing.
 func undoSince(s *session.Session, seq int64) (*record.Undo, error) {
-	u, err := s.Undo(record.Selection{Since: seq})
+	u, err := s.Effects.Undo(record.Selection{Since: seq})
 	if _, nothing := err.(*record.NothingError); nothing {
 		return nil, nil
 	}
@@ -173,7 +178,7 @@ func undoSince(s *session.Session, seq int64) (*record.Undo, error) {
 }
 
 // rewind rewinds to before a prompt, and describes the result.
-func rewind(ctx context.Context, s *session.Session, p session.Prompt, u *record.Undo) (Expansion, error) {
+func rewind(ctx context.Context, s *session.Session, p record.Prompt, u *record.Undo) (Expansion, error) {
 	left, err := s.Rewind(ctx, p, u)
 	if err != nil {
 		return Expansion{}, err

@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
+	"github.com/google/go-cmp/cmp"
 )
 
 // texts returns what a conversation says.
@@ -47,7 +46,7 @@ func TestRewindOverASummary(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, openaitest.Answer{Text: "1"}, openaitest.Answer{Text: "2"}, openaitest.Answer{Text: "3"},
 		openaitest.Answer{Expect: []string{"p-one", "p-four"}, Absent: []string{"p-two", "p-three", "p-sum"}, Text: "4"})
-	s, c := d.open(t, &session.Recording{})
+	s, c := d.open(t, &recording.Options{})
 	commands := New(s, Lasts|Chooses)
 	d.say(t, c, "p-one")
 	d.say(t, c, "p-two")
@@ -62,7 +61,7 @@ func TestRewindOverASummary(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again, err := d.try(&session.Recording{Resume: s.ID})
+	again, err := d.try(&recording.Options{Resume: s.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +78,8 @@ func TestRewindOverASummary(t *testing.T) {
 		t.Error(diff)
 	}
 	decide(t, commands, "/rewind 2", 0)
-	if len(again.Earlier()) != 0 {
-		t.Errorf("rewound to %v", again.Earlier())
+	if len(again.Resumed.Earlier()) != 0 {
+		t.Errorf("rewound to %v", again.Resumed.Earlier())
 	}
 }
 
@@ -89,7 +88,7 @@ func TestRewindFiles(t *testing.T) {
 	skipWindows(t)
 	t.Parallel()
 	d := newDesk(t, shellCall("c1", "echo 1 > a; echo 1 > b"), openaitest.Answer{Text: "done"})
-	s, c := d.open(t, &session.Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
 	commands := New(s, Lasts|Chooses)
 	d.say(t, c, "make files")
@@ -109,7 +108,7 @@ func TestRewindFiles(t *testing.T) {
 func TestRewindWithoutARecord(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	s, err := d.try(&session.Recording{Off: true})
+	s, err := d.try(&recording.Options{Off: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +126,7 @@ func TestReportsAreNoPrompts(t *testing.T) {
 	// A command that ends before the first turn does is reported in that turn.
 	wait := call("c1", "run_shell_command", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done", "is_background": true})
 	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{wait}}, openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
-	s, c := d.open(t, &session.Recording{})
+	s, c := d.open(t, &recording.Options{})
 	defer s.Close()
 	commands := New(s, Lasts|Chooses)
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
@@ -151,7 +150,7 @@ func TestUndoCommands(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t, shellCall("c1", "rm -rf src"), openaitest.Answer{Text: "removed"})
 	d.write(t, "src/a", "1")
-	s, c := d.open(t, &session.Recording{})
+	s, c := d.open(t, &recording.Options{})
 	commands := New(s, Lasts)
 	d.say(t, c, "go")
 	decide(t, commands, "/undo --yes")

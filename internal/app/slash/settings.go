@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/rules"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
@@ -23,11 +24,11 @@ func slashPermissions(_ context.Context, s *session.Session, words string) (Expa
 	}
 	list, rule, _ := strings.Cut(words, " ")
 	rule = strings.TrimSpace(rule)
-	if !slices.Contains(session.RuleLists(), list) || rule == "" {
+	if !slices.Contains(rules.Lists(), list) || rule == "" {
 		return Expansion{}, errorf("usage: /permissions %s, such as /permissions allow Shell(make test)",
 			permissionWords)
 	}
-	note, err := s.AddRule(list, rule)
+	note, err := s.Rules.Add(s.Executor, list, rule)
 	if err != nil {
 		return Expansion{}, errorf("/permissions: %v", err)
 	}
@@ -38,7 +39,7 @@ func describeRules(s *session.Session) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Approval mode: %s. Change it with /mode.\n", s.Policy.Mode())
 	var rows [][]string
-	for _, r := range s.Rules() {
+	for _, r := range s.Rules.All() {
 		rows = append(rows, []string{r.List, r.Text, r.Source})
 	}
 	if len(rows) == 0 {

@@ -119,7 +119,7 @@ func slashSkills(_ context.Context, s *session.Session, _ string) (Expansion, er
 
 func slashHooks(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	var rows [][]string
-	for _, h := range s.Hooks() {
+	for _, h := range s.HookList {
 		rows = append(rows, []string{string(h.Event), cmp.Or(h.Matcher, "*"), humanize.Line(h.Title(), 60), h.From})
 	}
 	switch {
@@ -156,7 +156,7 @@ func listJobs(s *session.Session) Expansion {
 		}
 		rows = append(rows, []string{j.ID, j.State, age, j.Command})
 	}
-	for _, j := range s.Tasks().Jobs() {
+	for _, j := range s.Tasks.Jobs() {
 		state := "ended"
 		if j.Running {
 			state = "running"
@@ -171,7 +171,7 @@ func listJobs(s *session.Session) Expansion {
 
 // findTask returns the background subagent of a name.
 func findTask(s *session.Session, id string) (builtin.TaskJob, bool) {
-	all := s.Tasks().Jobs()
+	all := s.Tasks.Jobs()
 	i := slices.IndexFunc(all, func(j builtin.TaskJob) bool { return strings.EqualFold(j.ID, id) })
 	if i < 0 {
 		return builtin.TaskJob{}, false
@@ -200,7 +200,7 @@ func showJob(s *session.Session, id string) (Expansion, error) {
 
 func stopJob(ctx context.Context, s *session.Session, id string) (Expansion, error) {
 	if j, ok := findTask(s, id); ok {
-		if _, err := s.Tasks().Stop(ctx, j.ID); err != nil {
+		if _, err := s.Tasks.Stop(ctx, j.ID); err != nil {
 			return Expansion{}, err
 		}
 		return Expansion{Print: "Stopped " + j.ID + "."}, nil
@@ -273,7 +273,7 @@ func answersIn(history []model.Message) []string {
 const maxDiff = 200_000
 
 func slashDiff(_ context.Context, s *session.Session, words string) (Expansion, error) {
-	d, differ, err := s.Diff(words)
+	d, differ, err := s.Effects.Diff(words)
 	var unknown *journal.UnknownError
 	var b strings.Builder
 	if err == nil {
@@ -329,7 +329,7 @@ func slashExport(_ context.Context, s *session.Session, words string) (Expansion
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(s.Directory.Path, file)
 	}
-	if !s.Sync() {
+	if !s.Recorder.Sync() {
 		return Expansion{}, project.Errorf(project.ErrSession,
 			"/export: this session isn't recorded (general.chatRecording)")
 	}
@@ -393,7 +393,7 @@ func busy(s *session.Session) string {
 	switch {
 	case len(s.Tools.Running()) > 0:
 		return "a background command is running"
-	case slices.ContainsFunc(s.Tasks().Jobs(), func(j builtin.TaskJob) bool { return j.Running }):
+	case slices.ContainsFunc(s.Tasks.Jobs(), func(j builtin.TaskJob) bool { return j.Running }):
 		return "a background subagent is running"
 	}
 	return ""

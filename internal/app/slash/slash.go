@@ -15,9 +15,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/goal"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/rules"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -69,11 +71,11 @@ type Expansion struct {
 	Action   Action          // for the front end; "": none
 	Words    string          // of the action
 
-	Choice *Choice       // for the user to decide; a front end that can't ask prints Print
-	Resume string        // ID of the session to continue instead of this one
-	AddDir string        // directory to add to the workspace: the session is reopened with it
-	Edit   string        // text for the user's next prompt
-	Goal   *session.Goal // of this prompt; nil: none
+	Choice *Choice    // for the user to decide; a front end that can't ask prints Print
+	Resume string     // ID of the session to continue instead of this one
+	AddDir string     // directory to add to the workspace: the session is reopened with it
+	Edit   string     // text for the user's next prompt
+	Goal   *goal.Goal // of this prompt; nil: none
 }
 
 // ForPerson reports whether there is nothing for the model.
@@ -288,7 +290,7 @@ func (c *Commands) table() []Command {
 			Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true,
 			needs: Lasts, run: slashExport,
 		},
-		{Name: "goal", Words: session.GoalWords, About: "let the model work until a command exits with 0", needs: Lasts,
+		{Name: "goal", Words: goal.Words, About: "let the model work until a command exits with 0", needs: Lasts,
 			run: slashGoal},
 		{Name: "help", About: "list these commands", Aside: true, run: c.help},
 		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
@@ -306,7 +308,7 @@ func (c *Commands) table() []Command {
 			run: slashModel,
 		},
 		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
-			Aside: true, values: func(context.Context, *session.Session) []Value { return words(session.RuleLists()) },
+			Aside: true, values: func(context.Context, *session.Session) []Value { return words(rules.Lists()) },
 			run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
@@ -504,14 +506,14 @@ func slashEffort(_ context.Context, s *session.Session, words string) (Expansion
 }
 
 func slashContext(_ context.Context, s *session.Session, _ string) (Expansion, error) {
-	u := s.ContextUsage(s.Conversation)
+	u := UsageOf(s, s.History())
 	used := u.Estimated()
 	if s.Conversation != nil {
 		if tokens, _ := s.Conversation.Context(); tokens > 0 {
 			used = tokens
 		}
 	}
-	sum := func(list []session.ToolTokens) (n int) {
+	sum := func(list []ToolTokens) (n int) {
 		for _, t := range list {
 			n += t.Tokens
 		}

@@ -6,16 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/definitions"
+	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/permission"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestSlashed(t *testing.T) {
@@ -79,7 +80,7 @@ func TestSlashesOfFrontEnds(t *testing.T) {
 		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export goal help hooks init lsp mcp memory mode model permissions plan quit redo rename settings skills tools trust undo",
 		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export goal help hooks init keys lsp mcp memory mode model permissions plan quit redo rename resume rewind settings skills theme tools trust undo vim",
 	} {
-		s := &session.Session{Settings: &settings.Settings{}, Definitions: &session.Definitions{}, Outside: &session.Outside{}}
+		s := &session.Session{Settings: &settings.Settings{}, Definitions: &definitions.Definitions{}, Outside: &external.Tools{}}
 		var got []string
 		for _, c := range New(s, front).List() {
 			got = append(got, c.Name)

@@ -108,7 +108,7 @@ func takeBack(ctx context.Context, s *session.Session, name, words string, sel r
 	for i, path := range sel.Paths {
 		sel.Paths[i] = s.Directory.Journaled(path)
 	}
-	u, err := s.Undo(sel)
+	u, err := s.Effects.Undo(sel)
 	if err != nil {
 		return Expansion{}, errorf("%v", err)
 	}

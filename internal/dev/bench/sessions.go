@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
@@ -150,7 +151,7 @@ func (b *sessionBench) resume() (time.Duration, error) {
 	}}
 	least := map[bool]time.Duration{}
 	for n := range 20 {
-		record := &session.Recording{}
+		record := &recording.Options{}
 		continues := n%2 == 1
 		if continues {
 			record.Resume = sessionID(0x10000 + n) // a copy, because each run adds to its session

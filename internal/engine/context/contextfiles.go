@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/gitconfig"
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
@@ -129,16 +130,12 @@ func filesIn(dir string, names []string, substitute bool) (paths []string) {
 // Root returns a project's top directory: the nearest directory at or above dir that has .git, or dir itself. A home
 // directory under version control doesn't count.
 func Root(dir, home string) string {
-	for d := dir; ; {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			return d
-		}
-		up := filepath.Dir(d)
-		if up == d || up == filepath.Clean(home) {
-			return dir
-		}
-		d = up
+	git := gitconfig.Find(dir)
+	top := filepath.Dir(git)
+	if rel, below := names.Rel(dir, home); git == "" || below && rel != "." && names.Below(home, top) {
+		return dir
 	}
+	return top
 }
 
 // directories returns the directories from root down to dir.

@@ -102,10 +102,23 @@ func TestNames(t *testing.T) {
 }
 
 func TestRoot(t *testing.T) {
-	dir := tree(t, map[string]string{"home/.git/x": "", "home/p/a/b/x": "", "home/q/.git": "gitdir: elsewhere\n", "home/q/a/x": ""})
-	for of, want := range map[string]string{"home/p/a": "home/p/a", "home/q/a": "home/q", "home/q": "home/q", "home": "home"} {
-		if got := Root(filepath.Join(dir, of), filepath.Join(dir, "home")); got != filepath.Join(dir, want) {
-			t.Errorf("the top of %s is %s", of, got)
+	dir := tree(t, map[string]string{
+		"home/.git/x": "", "home/p/a/b/x": "", "home/q/.git": "gitdir: elsewhere\n", "home/q/a/x": "", "home-2/a/x": "",
+		"other/.git/x": "", "other/a/home/a/x": "", "other/b/x": "",
+	})
+	for _, c := range []struct{ home, of, want string }{
+		{"home", "home/p/a", "home/p/a"}, {"home", "home/q/a", "home/q"}, {"home", "home/q", "home/q"}, {"home", "home", "home"},
+		{"home", "home-2/a", "home-2/a"},                     // beside it
+		{"other/a/home", "other/a/home/a", "other/a/home/a"}, // the repository is above the home directory
+		{"other/a/home", "other/a/home", "other"}, {"other/a/home", "other/a", "other"}, {"other/a/home", "other/b", "other"},
+		{"home", "home/missing/a", "home/missing/a"}, {"", "home/p/a", "home"},
+	} {
+		home := ""
+		if c.home != "" {
+			home = filepath.Join(dir, c.home)
+		}
+		if got := Root(filepath.Join(dir, c.of), home); got != filepath.Join(dir, c.want) {
+			t.Errorf("the top of %s is %s, with the home directory %q", c.of, got, c.home)
 		}
 	}
 }

@@ -2,7 +2,10 @@
 // worse than none, so it only detects typos and parts of a name.
 package nearest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // maxSuggestions is the maximum number of names in a suggestion.
 const maxSuggestions = 3
@@ -91,4 +94,19 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Hint suggests the closest name, after a space; "": there is none. For a nested key, only the last part is compared.
+func Hint(name string, names []string) string {
+	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+	full, lasts := map[string]string{}, make([]string, len(names))
+	for i, n := range names {
+		lasts[i] = last(n)
+		full[lasts[i]] = n
+	}
+	near := Names(last(name), lasts)
+	if len(near) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", full[near[0]])
 }

@@ -189,21 +189,16 @@ func toolchain(bin, home string) []string {
 // gitDirs returns the git directories of a root's repository that are outside it: above it, or elsewhere for a linked
 // worktree or a submodule.
 func gitDirs(root string) []string {
-	for dir := root; ; dir = filepath.Dir(dir) {
-		path := filepath.Join(dir, ".git")
-		st, err := os.Lstat(path)
-		switch {
-		case err == nil && st.IsDir() && dir == root:
-			return nil
-		case err == nil && st.IsDir():
-			return []string{path}
-		case err == nil && st.Mode().IsRegular():
-			return append([]string{path}, outsideGit(dir)...)
-		}
-		if dir == filepath.Dir(dir) {
-			return nil
-		}
+	dotGit := gitconfig.Find(root)
+	st, err := os.Lstat(dotGit)
+	switch {
+	case err != nil:
+	case st.IsDir() && filepath.Dir(dotGit) != root:
+		return []string{dotGit}
+	case st.Mode().IsRegular():
+		return append([]string{dotGit}, outsideGit(filepath.Dir(dotGit))...)
 	}
+	return nil
 }
 
 // RepositoryAbove returns the top of the repository that a directory is a part of; "" if it isn't above the directory.

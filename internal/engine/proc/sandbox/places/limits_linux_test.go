@@ -1,8 +1,11 @@
 package places
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -50,6 +53,48 @@ func TestLimitsStayNarrow(t *testing.T) {
 	for _, path := range l.Read {
 		if isIn(path, l.Execute) {
 			t.Errorf("%s can be executed, and needs no rule for reading", path)
+		}
+	}
+}
+
+// What git reads for a workspace is outside it if the repository is above it, or elsewhere. Nothing else is: a link or a pipe
+// in place of .git let commands read the repository above.
+func TestGitDirs(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{
+		"above/.git", "above/plain", "above/own/.git", "above/link", "above/dangling", "above/pipe", "above/file", "elsewhere/.git", "none",
+		"main/.git/objects", "main/.git/worktrees/linked", "linked/sub",
+	} {
+		if err := os.MkdirAll(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"above/file/.git": "no pointer", "main/.git/HEAD": "", "main/.git/config": "", "main/.git/worktrees/linked/HEAD": "",
+		"main/.git/worktrees/linked/gitdir": at("linked/.git"), "linked/.git": "gitdir: " + at("main/.git/worktrees/linked"),
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(at("elsewhere/.git"), at("above/link/.git")), os.Symlink("gone", at("above/dangling/.git")),
+		syscall.Mkfifo(at("above/pipe/.git"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for root, want := range map[string][]string{
+		"above": nil, "above/plain": {"above/.git"}, "above/own": nil, "above/link": nil, "above/dangling": nil, "above/pipe": nil,
+		"above/file": {"above/file/.git"}, "linked": {"linked/.git", "main/.git"}, "linked/sub": {"linked/.git", "main/.git"}, "none": nil,
+	} {
+		var full []string
+		for _, name := range want {
+			full = append(full, at(name))
+		}
+		if got := gitDirs(at(root)); !slices.Equal(got, full) {
+			t.Errorf("%s: %q, want %q", root, got, want)
 		}
 	}
 }

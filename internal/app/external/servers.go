@@ -1,7 +1,6 @@
-package session
+package external
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
-	"github.com/adze-dev/adze/tool"
 )
 
 // configured returns the servers of plugins, those of settings, with variables expanded, and those in more. The last of
@@ -84,10 +82,10 @@ const (
 	ServerOff       = "off"
 )
 
-// ListServers returns all configured servers, sorted by name.
-func (s *Session) ListServers() []ListedServer {
+// Listed returns all configured servers, sorted by name.
+func (t *Tools) Listed() []ListedServer {
 	all := []ListedServer{}
-	for _, st := range s.Outside.List() {
+	for _, st := range t.List() {
 		l := ListedServer{
 			Name: st.Alias, State: string(st.State), Transport: st.Transport, Target: st.Target,
 			Description: st.Description,
@@ -99,19 +97,19 @@ func (s *Session) ListServers() []ListedServer {
 		}
 		all = append(all, l)
 	}
-	for _, p := range s.Outside.Problems() {
+	for _, p := range t.Problems() {
 		if p.Server != "" {
 			all = append(all, ListedServer{
 				Name: p.Server, State: string(discover.Failed), Tools: []string{}, Error: p.Text,
 			})
 		}
 	}
-	for _, item := range project.WithheldServers(s.Settings) {
+	for _, item := range project.WithheldServers(t.o.Settings) {
 		all = append(all, ListedServer{
-			Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: untrusted,
+			Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: Untrusted,
 		})
 	}
-	for alias := range s.Settings.MCP.Servers {
+	for alias := range t.o.Settings.MCP.Servers {
 		if !slices.ContainsFunc(all, func(l ListedServer) bool { return l.Name == alias }) {
 			all = append(all, ListedServer{
 				Name: alias, State: ServerOff, Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded",
@@ -130,32 +128,18 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// newCatalog returns the catalog for external tools.
-func (o *Outside) newCatalog(model string) *agent.Catalog {
-	return &agent.Catalog{Finder: builtin.ToolSearch, Most: o.Budget(model)}
+// Catalog returns the catalog for external tools in a conversation with a model.
+func (t *Tools) Catalog(model string) *agent.Catalog {
+	return &agent.Catalog{Finder: builtin.ToolSearch, Most: t.Budget(model)}
 }
 
 // Budget returns how many tokens the declarations of external tools may take, by the settings and the context window of
 // the model of that name, before they are deferred; 0: any number.
-func (o *Outside) Budget(model string) int {
-	search := o.settings.Tools.Search
+func (t *Tools) Budget(model string) int {
+	search := t.o.Settings.Tools.Search
 	if !search.Enabled {
 		return 0
 	}
 	// With a threshold of 0 everything is deferred.
-	return max(1, o.models.ContextWindow(model)*min(max(search.Threshold, 0), 100)/100)
-}
-
-// findTools finds external tools and declares them to the calling agent.
-func (s *Session) findTools(ctx context.Context, c tool.Call, query string, limit int) []tool.Declaration {
-	s.Outside.Settle(ctx)
-	if s.Conversation == nil { // there is no model to declare tools to; a user may search for them
-		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
-		return discover.Rank(query, all, limit)
-	}
-	found := discover.Rank(query, s.Conversation.catalog.Tools(c.By), limit)
-	for _, d := range found {
-		s.Conversation.catalog.Reveal(c.By, d.Name)
-	}
-	return found
+	return max(1, t.o.Window(model)*min(max(search.Threshold, 0), 100)/100)
 }

@@ -1,4 +1,10 @@
-package session
+// Package external has the external tools of a run: those of MCP servers and of a project's discovery command.
+//
+//	t := external.New(external.Options{…})
+//	t.Connect()        // doesn't wait
+//	t.Settle(ctx)      // waits, and reports failures once
+//	defer t.Close()
+package external
 
 import (
 	"context"
@@ -11,7 +17,6 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
-	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -22,8 +27,8 @@ import (
 // answers, and only a call for this server waits for it.
 const serversWait = 10 * time.Second
 
-// untrusted is the error of a server that only an untrusted project configures.
-const untrusted = "this project isn't trusted; run adze trust"
+// Untrusted is the error of a server that only an untrusted project configures.
+const Untrusted = "this project isn't trusted; run adze trust"
 
 // Problem is an invalid configuration of external tools.
 type Problem struct {
@@ -38,15 +43,21 @@ func (p Problem) String() string {
 	return "MCP server " + p.Server + ": " + p.Text
 }
 
-// Outside is the external tools of a session. It has none until it is connected.
-type Outside struct {
-	env       project.Env
-	directory project.Directory
-	settings  *settings.Settings
-	plugins   []*plugin.Plugin
-	executor  *tool.Executor
-	models    *models.Models
-	sample    func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
+// Options are what external tools need of a session.
+type Options struct {
+	Env       project.Env
+	Directory project.Directory
+	Settings  *settings.Settings
+	Plugins   []*plugin.Plugin
+	// Executor gets the tools, and a policy that trusts servers that the user trusts.
+	Executor *tool.Executor
+	Window   func(model string) int                                             // the context window of a model
+	Sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
+}
+
+// Tools is the external tools of a session. It has none until it is connected.
+type Tools struct {
+	o Options
 
 	settling  sync.Mutex // calls may wait concurrently
 	connected bool
@@ -59,46 +70,49 @@ type Outside struct {
 	more      map[string]discover.Server
 }
 
+// New returns the external tools of a session, and starts nothing.
+func New(o Options) *Tools { return &Tools{o: o} }
+
 // Add adds MCP servers for this session, which replace configured ones of the same name. It must be called before
 // Connect. mcp.allowed and mcp.excluded apply to them too.
-func (o *Outside) Add(servers map[string]discover.Server) error {
-	o.settling.Lock()
-	defer o.settling.Unlock()
-	if o.connected {
+func (t *Tools) Add(servers map[string]discover.Server) error {
+	t.settling.Lock()
+	defer t.settling.Unlock()
+	if t.connected {
 		return errors.New("MCP servers can't be added after the first message")
 	}
-	if o.more == nil {
-		o.more = map[string]discover.Server{}
+	if t.more == nil {
+		t.more = map[string]discover.Server{}
 	}
-	maps.Copy(o.more, servers)
+	maps.Copy(t.more, servers)
 	return nil
 }
 
 // configured returns the servers of plugins and settings, and the added ones.
-func (o *Outside) configured() (servers map[string]discover.Server, problems []Problem) {
-	return configured(o.env, o.plugins, o.settings.MCP, o.more)
+func (t *Tools) configured() (servers map[string]discover.Server, problems []Problem) {
+	return configured(t.o.Env, t.o.Plugins, t.o.Settings.MCP, t.more)
 }
 
 // Connect starts connecting to the configured external tools, and doesn't wait. A second call does nothing.
-func (o *Outside) Connect() {
-	o.settling.Lock()
-	defer o.settling.Unlock()
-	o.connect()
+func (t *Tools) Connect() {
+	t.settling.Lock()
+	defer t.settling.Unlock()
+	t.connect()
 }
 
-func (o *Outside) connect() {
-	if o.connected {
+func (t *Tools) connect() {
+	if t.connected {
 		return
 	}
-	servers, problems := o.configured()
+	servers, problems := t.configured()
 	switch {
-	case o.settings.Tools.DiscoveryCommand == "":
-	case o.nested():
+	case t.o.Settings.Tools.DiscoveryCommand == "":
+	case t.nested():
 		problems = append(problems, Problem{Text: "the tool discovery command is skipped: " + startedByAdze})
 	default:
-		o.command = o.discover()
+		t.command = t.discover()
 	}
-	o.begin(servers, problems)
+	t.begin(servers, problems)
 }
 
 // startedByAdze is why a nested Adze uses no external tools.
@@ -106,46 +120,46 @@ const startedByAdze = "another Adze started this one (" + discover.Nested + " is
 
 // nested reports whether another Adze started this one for external tools. Then this one uses none: its settings may
 // start it again.
-func (o *Outside) nested() bool { return o.env.Getenv(discover.Nested) != "" }
+func (t *Tools) nested() bool { return t.o.Env.Getenv(discover.Nested) != "" }
 
 // ConnectServers is Connect for MCP servers only.
-func (o *Outside) ConnectServers() {
-	o.settling.Lock()
-	defer o.settling.Unlock()
-	if !o.connected {
-		o.begin(o.configured())
+func (t *Tools) ConnectServers() {
+	t.settling.Lock()
+	defer t.settling.Unlock()
+	if !t.connected {
+		t.begin(t.configured())
 	}
 }
 
 // ConnectOne is Connect for one MCP server only, in a session that isn't connected. The error says why it isn't
 // available.
-func (o *Outside) ConnectOne(alias string) error {
-	all, problems := o.configured()
+func (t *Tools) ConnectOne(alias string) error {
+	all, problems := t.configured()
 	one := maps.Clone(all)
 	maps.DeleteFunc(one, func(other string, _ discover.Server) bool { return other != alias })
-	o.one = alias
-	o.begin(one, slices.DeleteFunc(problems, func(p Problem) bool { return p.Server != alias }))
-	if o.servers != nil {
+	t.one = alias
+	t.begin(one, slices.DeleteFunc(problems, func(p Problem) bool { return p.Server != alias }))
+	if t.servers != nil {
 		return nil
 	}
-	if len(o.problems) > 0 {
-		return errors.New(o.problems[0].String())
+	if len(t.problems) > 0 {
+		return errors.New(t.problems[0].String())
 	}
-	return o.Find(alias)
+	return t.Find(alias)
 }
 
 // Find returns an error if there is no such MCP server, with the reason; nil: there is one, which may not be started.
-func (o *Outside) Find(alias string) error {
-	all, problems := o.configured()
+func (t *Tools) Find(alias string) error {
+	all, problems := t.configured()
 	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
 		return nil
 	}
-	for _, item := range project.WithheldServers(o.settings) {
+	for _, item := range project.WithheldServers(t.o.Settings) {
 		if item.What == alias {
-			return fmt.Errorf("MCP server %s: %s", alias, untrusted)
+			return fmt.Errorf("MCP server %s: %s", alias, Untrusted)
 		}
 	}
-	if _, ok := o.settings.MCP.Servers[alias]; ok {
+	if _, ok := t.o.Settings.MCP.Servers[alias]; ok {
 		return fmt.Errorf("MCP server %s: excluded by mcp.allowed or mcp.excluded", alias)
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
@@ -156,66 +170,78 @@ func (o *Outside) Find(alias string) error {
 }
 
 // Configured returns the names of the MCP servers, and the problems of invalid ones.
-func (o *Outside) Configured() (aliases []string, problems []Problem) {
-	all, problems := o.configured()
+func (t *Tools) Configured() (aliases []string, problems []Problem) {
+	all, problems := t.configured()
 	return slices.Sorted(maps.Keys(all)), problems
 }
 
 // begin opens the servers, if there are any.
-func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) {
-	o.connected, o.until, o.problems = true, time.Now().Add(serversWait), problems
+func (t *Tools) begin(servers map[string]discover.Server, problems []Problem) {
+	t.connected, t.until, t.problems = true, time.Now().Add(serversWait), problems
 	if len(servers) == 0 {
 		return
 	}
-	if o.nested() {
+	if t.nested() {
 		for _, alias := range slices.Sorted(maps.Keys(servers)) {
-			o.problems = append(o.problems, Problem{alias, "skipped: " + startedByAdze})
+			t.problems = append(t.problems, Problem{alias, "skipped: " + startedByAdze})
 		}
 		return
 	}
-	o.servers = discover.Open(servers, discover.Options{
-		Registry: o.executor.Registry, Dir: o.directory.Path, State: o.directory.MCPState(), Environ: o.env.Environ,
-		Version: o.env.Version,
-		OpenURL: o.env.Show, Sample: o.sample, Hurry: o.env.Hurry,
+	t.servers = discover.Open(servers, discover.Options{
+		Registry: t.o.Executor.Registry, Dir: t.o.Directory.Path, State: t.o.Directory.MCPState(),
+		Environ: t.o.Env.Environ, Version: t.o.Env.Version,
+		OpenURL: t.o.Env.Show, Sample: t.o.Sample, Hurry: t.o.Env.Hurry,
 	})
-	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
+	t.o.Executor.Policy = trusting(t.o.Executor.Policy, t.servers.Trusted)
+}
+
+// trusting returns a policy that approves tools of trusted servers if only the approval mode would ask: rules still
+// apply, and plan mode still denies.
+func trusting(judge tool.Policy, trusted func(origin string) bool) tool.Policy {
+	return func(r tool.Request) tool.Decision {
+		d := judge(r)
+		if d.Verdict != tool.Ask || d.Cause.Kind != tool.ByMode || r.MustAsk || !trusted(r.Declaration.Origin) {
+			return d
+		}
+		return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByTrust}}
+	}
 }
 
 // Settle waits for the external tools that are still starting, and reports failures once. The run continues with the
 // available tools.
-func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
+func (t *Tools) Settle(ctx context.Context) { t.settleWith(ctx, (*discover.Servers).Wait) }
 
 // WaitLikely is Settle for a user who waits for an answer: it doesn't wait for a server that timed out before.
-func (o *Outside) WaitLikely(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
+func (t *Tools) WaitLikely(ctx context.Context) { t.settleWith(ctx, (*discover.Servers).WaitLikely) }
 
-func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
-	o.settling.Lock()
-	defer o.settling.Unlock()
-	o.connect()
-	problems := o.waitWith(ctx, wait)
-	if o.told || ctx.Err() != nil {
+func (t *Tools) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
+	t.settling.Lock()
+	defer t.settling.Unlock()
+	t.connect()
+	problems := t.waitWith(ctx, wait)
+	if t.told || ctx.Err() != nil {
 		return
 	}
-	o.told = true
+	t.told = true
 	for _, p := range problems {
-		o.env.Notice(tool.Visible(p))
+		t.o.Env.Notice(tool.Visible(p))
 	}
 }
 
 // SettleFor waits for external tools until the one of this name is available, without waiting for other servers.
-func (o *Outside) SettleFor(ctx context.Context, name string) {
-	if o.declares(name) {
+func (t *Tools) SettleFor(ctx context.Context, name string) {
+	if t.declares(name) {
 		return
 	}
 	waiting, enough := context.WithCancel(ctx)
 	defer enough()
-	if o.waitForOwner(waiting, name) {
+	if t.waitForOwner(waiting, name) {
 		return
 	}
 	go func() {
 		for {
-			changed := o.executor.Registry.Changed() // before declares, so that no change is missed
-			if o.declares(name) {
+			changed := t.o.Executor.Registry.Changed() // before declares, so that no change is missed
+			if t.declares(name) {
 				enough()
 				return
 			}
@@ -226,55 +252,55 @@ func (o *Outside) SettleFor(ctx context.Context, name string) {
 			}
 		}
 	}()
-	o.Settle(waiting)
+	t.Settle(waiting)
 }
 
 // waitForOwner waits for the MCP server in the name of a tool, until its start timeout, and reports whether it has the
 // tool.
-func (o *Outside) waitForOwner(ctx context.Context, name string) bool {
-	o.settling.Lock()
-	o.connect()
-	servers := o.servers
-	o.settling.Unlock()
+func (t *Tools) waitForOwner(ctx context.Context, name string) bool {
+	t.settling.Lock()
+	t.connect()
+	servers := t.servers
+	t.settling.Unlock()
 	if servers == nil {
 		return false
 	}
 	if alias := servers.Owner(name); alias != "" {
 		servers.WaitFor(ctx, alias) // Settle reports the error
 	}
-	return o.declares(name)
+	return t.declares(name)
 }
 
 // declares reports whether a tool is declared by this exact name. If a name is only accepted, such as the bare name of
 // a server's tool, another tool may still take it; not so for a built-in tool.
-func (o *Outside) declares(name string) bool {
-	t, err := o.executor.Registry.Lookup(name)
-	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
+func (t *Tools) declares(name string) bool {
+	found, err := t.o.Executor.Registry.Lookup(name)
+	return err == nil && (found.Declaration().Origin == "" || found.Declaration().Name == name)
 }
 
 // Wait waits for tools that are starting and returns failures, without reporting them to the user.
-func (o *Outside) Wait(ctx context.Context) []string {
-	return o.waitWith(ctx, (*discover.Servers).Wait)
+func (t *Tools) Wait(ctx context.Context) []string {
+	return t.waitWith(ctx, (*discover.Servers).Wait)
 }
 
-func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
+func (t *Tools) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
 	var problems []string
-	for _, p := range o.problems {
+	for _, p := range t.problems {
 		problems = append(problems, p.String())
 	}
-	if o.one != "" && o.servers != nil {
-		if err := o.servers.WaitFor(ctx, o.one); err != nil {
-			problems = append(problems, fmt.Sprintf("MCP server %s: %v", o.one, err))
+	if t.one != "" && t.servers != nil {
+		if err := t.servers.WaitFor(ctx, t.one); err != nil {
+			problems = append(problems, fmt.Sprintf("MCP server %s: %v", t.one, err))
 		}
 		return problems
 	}
-	if o.command != nil { // it has a time limit of its own
-		problems = append(problems, o.command.wait(ctx)...)
+	if t.command != nil { // it has a time limit of its own
+		problems = append(problems, t.command.wait(ctx)...)
 	}
-	if o.servers != nil {
-		ctx, cancel := context.WithDeadline(ctx, o.until)
+	if t.servers != nil {
+		ctx, cancel := context.WithDeadline(ctx, t.until)
 		defer cancel()
-		for _, err := range joined(wait(o.servers, ctx)) {
+		for _, err := range joined(wait(t.servers, ctx)) {
 			problems = append(problems, err.Error())
 		}
 	}
@@ -290,27 +316,27 @@ func joined(err error) []error {
 }
 
 // Servers returns the MCP servers; nil: none.
-func (o *Outside) Servers() *discover.Servers { return o.servers }
+func (t *Tools) Servers() *discover.Servers { return t.servers }
 
 // Resources returns the resources that MCP servers listed so far, without templates.
-func (o *Outside) Resources() []discover.Resource {
-	if o.servers == nil {
+func (t *Tools) Resources() []discover.Resource {
+	if t.servers == nil {
 		return nil
 	}
-	return slices.DeleteFunc(o.servers.Resources(), func(r discover.Resource) bool { return r.Template })
+	return slices.DeleteFunc(t.servers.Resources(), func(r discover.Resource) bool { return r.Template })
 }
 
 // List returns the status of the MCP servers.
-func (o *Outside) List() []discover.Status {
-	if o.servers == nil {
+func (t *Tools) List() []discover.Status {
+	if t.servers == nil {
 		return nil
 	}
-	return o.servers.List()
+	return t.servers.List()
 }
 
 // Connected counts the MCP servers and the usable ones, and reports whether some are starting.
-func (o *Outside) Connected() (servers, usable int, starting bool) {
-	for _, st := range o.List() {
+func (t *Tools) Connected() (servers, usable int, starting bool) {
+	for _, st := range t.List() {
 		switch st.State {
 		case discover.Skipped:
 			continue
@@ -325,19 +351,19 @@ func (o *Outside) Connected() (servers, usable int, starting bool) {
 }
 
 // Problems returns the invalid configurations of external tools.
-func (o *Outside) Problems() []Problem { return o.problems }
+func (t *Tools) Problems() []Problem { return t.problems }
 
-// close stops everything that was started.
-func (o *Outside) close() {
-	if o.command != nil {
-		o.command.close()
+// Close stops everything that was started.
+func (t *Tools) Close() {
+	if t.command != nil {
+		t.command.close()
 	}
-	if o.servers != nil {
-		if names := o.servers.Installing(); len(names) > 0 {
-			o.env.Notice("waiting up to 10 s for MCP servers that are still being installed: " +
+	if t.servers != nil {
+		if names := t.servers.Installing(); len(names) > 0 {
+			t.o.Env.Notice("waiting up to 10 s for MCP servers that are still being installed: " +
 				tool.Visible(strings.Join(names, ", ")) + "\nPress Ctrl-C to stop them.")
 		}
-		o.servers.Close()
+		t.servers.Close()
 	}
 }
 
@@ -349,18 +375,18 @@ type discovery struct {
 }
 
 // discover runs the discovery command in the background.
-func (o *Outside) discover() *discovery {
+func (t *Tools) discover() *discovery {
 	c := discover.Command{
-		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.directory.Path,
-		Env:     o.env.Environ,
-		Timeout: time.Duration(o.settings.Tools.CallTimeout) * time.Millisecond,
+		Discover: t.o.Settings.Tools.DiscoveryCommand, Call: t.o.Settings.Tools.CallCommand, Dir: t.o.Directory.Path,
+		Env:     t.o.Env.Environ,
+		Timeout: time.Duration(t.o.Settings.Tools.CallTimeout) * time.Millisecond,
 	}
 	life, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	d := &discovery{ended: ended, stop: stop}
 	go func() {
 		defer close(ended)
-		d.run(life, c, o.executor.Registry)
+		d.run(life, c, t.o.Executor.Registry)
 	}()
 	return d
 }
@@ -394,13 +420,13 @@ func (d *discovery) close() {
 }
 
 // Discovered returns whether the discovery command has ended, and its messages. ok is false if none was run.
-func (o *Outside) Discovered() (ended bool, said []string, ok bool) {
-	if o.command == nil {
+func (t *Tools) Discovered() (ended bool, said []string, ok bool) {
+	if t.command == nil {
 		return false, nil, false
 	}
 	select {
-	case <-o.command.ended:
-		return true, o.command.said, true
+	case <-t.command.ended:
+		return true, t.command.said, true
 	default:
 		return false, nil, true
 	}

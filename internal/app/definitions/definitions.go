@@ -1,4 +1,5 @@
-package session
+// Package definitions has the texts of the user and the project for models: context files, subagents, skills, plugins.
+package definitions
 
 import (
 	"cmp"
@@ -28,21 +29,21 @@ type Definitions struct {
 	Found     []contextfiles.Skill // also disabled ones
 	Trusted   bool
 	Nested    *contextfiles.Nested // context files below the directory; nil: they aren't loaded
-	names     []string             // of context files; nil: the usual ones
-	plugins   []*plugin.Plugin     // of the user
+	Names     []string             // of context files; nil: the usual ones
+	Plugins   []*plugin.Plugin     // of the user
 }
 
-// readDefinitions finds the definitions. use is called with the allowed-tools of each skill that is loaded.
-func readDefinitions(f project.Directory, trusted bool, set settings.Context,
+// Read finds the definitions. use is called with the allowed-tools of each skill that is loaded.
+func Read(f project.Directory, trusted bool, set settings.Context,
 	use func(skill string, allowed []string) error) *Definitions {
-	d := &Definitions{directory: f, Trusted: trusted, Places: f.Places(trusted), names: settings.Texts(set.FileNames)}
+	d := &Definitions{directory: f, Trusted: trusted, Places: f.Places(trusted), Names: settings.Texts(set.FileNames)}
 	plugins, notes := plugin.Load(f.Plugins())
 	for _, p := range plugins {
 		d.Places.Plugins = append(d.Places.Plugins, p.Definitions)
 	}
-	d.plugins = plugins
+	d.Plugins = plugins
 	if set.Nested {
-		d.Nested = contextfiles.NewNested(f.Path, d.names, time.Now())
+		d.Nested = contextfiles.NewNested(f.Path, d.Names, time.Now())
 	}
 	agents, found := contextfiles.Agents(d.Places)
 	for _, a := range agents {
@@ -86,14 +87,6 @@ func readDefinitions(f project.Directory, trusted bool, set settings.Context,
 	return d
 }
 
-// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before
-// Converse.
-func (s *Session) AddRoles(roles []agent.Role) error {
-	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
-	s.Tools.SetTaskTypes(s.Definitions.TaskTypes())
-	return s.Executor.Registry.Set("", s.Tools.All())
-}
-
 // TaskTypes returns the types of subagents that the model can choose from.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType
@@ -115,7 +108,7 @@ func (d *Definitions) user() []string {
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{
-		User: d.user(), Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.names,
+		User: d.user(), Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.Names,
 	})
 }
 
@@ -131,43 +124,41 @@ func (d *Definitions) Loaded() []contextfiles.File {
 // Describe returns the content of the context files for a user; without any, where they could be.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
-		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
+		names := cmp.Or(strings.Join(d.Names, " or "), "AGENTS.md or QWEN.md")
 		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.directory.Path,
 			names, d.directory.Home)
 	}
 	return memory.Text
 }
 
-// resume continues a session that began earlier: what changed since then may be its own work.
-func (d *Definitions) resume(began time.Time) {
+// Resume continues a session that began earlier: what changed since then may be its own work.
+func (d *Definitions) Resume(began time.Time) {
 	if d.Nested != nil {
-		d.Nested = contextfiles.NewNested(d.directory.Path, d.names, began)
+		d.Nested = contextfiles.NewNested(d.directory.Path, d.Names, began)
 	}
 }
 
-// nested adds the context files of the directories that a call of a file tool reached for the first time. They are in
-// its result rather than in the system prompt, so that the cached prefix stays.
-func (s *Session) nested(q tool.Request, o tool.Outcome) tool.Outcome {
-	n := s.Definitions.Nested
+// Reached returns the context files of the directories that a call of a file tool reached for the first time. They are
+// in its result rather than in the system prompt, so that the cached prefix stays.
+func (d *Definitions) Reached(q tool.Request, o tool.Outcome) (texts []string) {
+	n := d.Nested
 	if n == nil {
-		return o
+		return nil
 	}
 	n.Changed(o.Changes.Kept())
 	switch q.Declaration.Kind {
 	case tool.Read, tool.Search, tool.Edit:
 	default:
-		return o
+		return nil
 	}
 	if q.Declaration.Origin != "" || o.Status != tool.StatusSuccess {
-		return o
+		return nil
 	}
 	for _, a := range q.Access {
 		if a.Verb != tool.Reads && a.Verb != tool.Writes || !filepath.IsAbs(a.Target) {
 			continue
 		}
-		for _, text := range n.Reached(q.Call.By, q.Declaration.Name, filepath.Clean(a.Target)) {
-			o = added(o, text)
-		}
+		texts = append(texts, n.Reached(q.Call.By, q.Declaration.Name, filepath.Clean(a.Target))...)
 	}
-	return o
+	return texts
 }

@@ -1,9 +1,10 @@
-package session
+package slash
 
 import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -34,8 +35,8 @@ func (u ContextUsage) Estimated() int {
 	return total
 }
 
-// ContextUsage estimates the context of a conversation, or with nil of a new one.
-func (s *Session) ContextUsage(c *Conversation) ContextUsage {
+// UsageOf estimates the context of a session's conversation with these messages.
+func UsageOf(s *session.Session, history []model.Message) ContextUsage {
 	u := ContextUsage{Builtin: []ToolTokens{}, External: []ToolTokens{}, Model: s.Settings.Model.Name}
 	if m, err := s.Models.Current(); err == nil {
 		u.Model = m.Name()
@@ -46,7 +47,7 @@ func (s *Session) ContextUsage(c *Conversation) ContextUsage {
 		u.Reserved = w.Tokens - int(float64(w.Tokens)*w.Threshold)
 	}
 	u.Memory = estimate(s.Definitions.Memory().Text)
-	u.System = max(estimate(s.system())-u.Memory, 0)
+	u.System = max(estimate(s.SystemPrompt())-u.Memory, 0)
 	for _, d := range s.Executor.Registry.Declarations(nil) {
 		t := ToolTokens{d.Name, agent.Tokens(d)}
 		if d.Origin == "" {
@@ -55,10 +56,8 @@ func (s *Session) ContextUsage(c *Conversation) ContextUsage {
 			u.External = append(u.External, t)
 		}
 	}
-	if c != nil {
-		for _, m := range c.History() {
-			u.Messages += estimate(messageText(m))
-		}
+	for _, m := range history {
+		u.Messages += estimate(messageText(m))
 	}
 	return u
 }

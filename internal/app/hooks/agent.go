@@ -1,4 +1,4 @@
-package session
+package hooks
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// compacting runs PreCompact hooks.
-func (h *hooks) compacting(ctx context.Context, requested bool) {
+// Compacting runs PreCompact hooks.
+func (h *Hooks) Compacting(ctx context.Context, requested bool) {
 	if h == nil {
 		return
 	}
@@ -26,8 +26,8 @@ func (h *hooks) compacting(ctx context.Context, requested bool) {
 	h.stopIf(h.runner.Run(ctx, in, in.Trigger))
 }
 
-// ended runs SubagentStop hooks, which decide nothing.
-func (h *hooks) ended(ctx context.Context, m agent.Member, a agent.Answer) {
+// Ended runs SubagentStop hooks, which decide nothing.
+func (h *Hooks) Ended(ctx context.Context, m agent.Member, a agent.Answer) {
 	if h == nil {
 		return
 	}
@@ -38,8 +38,8 @@ func (h *hooks) ended(ctx context.Context, m agent.Member, a agent.Answer) {
 	h.runner.Run(ctx, in, m.Role)
 }
 
-// begun runs SubagentStart hooks, and returns context for the subagent.
-func (h *hooks) begun(ctx context.Context, m agent.Member) []string {
+// Begun runs SubagentStart hooks, and returns context for the subagent.
+func (h *Hooks) Begun(ctx context.Context, m agent.Member) []string {
 	if h == nil {
 		return nil
 	}
@@ -54,8 +54,8 @@ func (h *hooks) begun(ctx context.Context, m agent.Member) []string {
 	return texts
 }
 
-// observing starts PostCompact hooks before another observer sees the event.
-func (h *hooks) observing(next func(agent.Event)) func(agent.Event) {
+// Observing starts PostCompact hooks before another observer sees the event.
+func (h *Hooks) Observing(next func(agent.Event)) func(agent.Event) {
 	if h == nil {
 		return next
 	}
@@ -74,11 +74,11 @@ func (h *hooks) observing(next func(agent.Event)) func(agent.Event) {
 }
 
 // instructed starts InstructionsLoaded hooks, for each context file.
-func (h *hooks) instructed() {
+func (h *Hooks) instructed() {
 	if !h.runner.Has(hook.InstructionsLoaded) {
 		return
 	}
-	files := h.s.Definitions.Memory().Files
+	files := h.s.Memory()
 	for _, f := range files {
 		in := h.input(hook.InstructionsLoaded)
 		in.FilePath, in.MemoryType, in.LoadReason = f.Path, "Project", "session_start"
@@ -94,8 +94,8 @@ func (h *hooks) instructed() {
 	}
 }
 
-// failed starts StopFailure hooks after the model's turn failed.
-func (h *hooks) failed(ctx context.Context, err error, answer string) {
+// Failed starts StopFailure hooks after the model's turn failed.
+func (h *Hooks) Failed(ctx context.Context, err error, answer string) {
 	if h == nil || ctx.Err() != nil || errors.Is(err, project.ErrHook) {
 		return
 	}

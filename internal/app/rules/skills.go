@@ -1,4 +1,4 @@
-package session
+package rules
 
 import (
 	"fmt"
@@ -20,22 +20,24 @@ type skillLimit struct {
 	only  tool.Policy
 }
 
-// use narrows the calls until the turn ends. allowed is nil for a skill without a list.
-func (s *Session) use(skill string, allowed []string) error {
+// Use narrows the calls until the turn ends. allowed is nil for a skill without a list.
+func (r *Rules) Use(skill string, allowed []string) error {
 	if allowed == nil {
 		return nil
 	}
-	only, err := s.Only(allowed)
+	only, err := r.Only(allowed)
 	if err != nil {
 		return fmt.Errorf("load skill %s: %w", skill, err)
 	}
-	s.skills.mu.Lock()
-	defer s.skills.mu.Unlock()
-	s.skills.all = append(s.skills.all, skillLimit{skill, only})
+	r.skills.mu.Lock()
+	defer r.skills.mu.Unlock()
+	r.skills.all = append(r.skills.all, skillLimit{skill, only})
 	return nil
 }
 
-// release ends the narrowing. A turn that failed may be continued, so it keeps its skills.
+// TurnEnded ends the narrowing. A turn that failed may be continued, so it keeps its skills.
+func (r *Rules) TurnEnded(err error) { r.skills.release(err) }
+
 func (l *skillLimits) release(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,9 @@
-package session
+// Package goal has the user's goals: commands that must exit with 0 before a prompt is done.
+//
+//	p, err := goal.Start(ctx, &goal.Session{…}, g) // err: why the command can't be checked
+//	…                                              // the model gets p.Message()
+//	ended, err := p.Pursue(ctx, work)              // work runs the model
+package goal
 
 import (
 	"cmp"
@@ -18,7 +23,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/model"
@@ -45,11 +52,11 @@ const (
 	goalOutput  = 4000             // characters that the model gets
 )
 
-// GoalWords are the words of /goal.
-const GoalWords = "[--turns N] [--time TIME] [--cost USD] COMMAND"
+// Words are the words of /goal.
+const Words = "[--turns N] [--time TIME] [--cost USD] COMMAND"
 
-// ParseGoal reads the words of /goal.
-func ParseGoal(words string) (*Goal, error) {
+// Parse reads the words of /goal.
+func Parse(words string) (*Goal, error) {
 	var g Goal
 	flags := flag.NewFlagSet("/goal", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -64,13 +71,24 @@ func ParseGoal(words string) (*Goal, error) {
 	}
 	g.Command = strings.TrimSpace(rest)
 	if err != nil || g.Command == "" || g.Turns < 1 || g.Time <= 0 || !(g.Cost >= 0) {
-		return nil, errors.Join(err, errors.New("expected "+GoalWords))
+		return nil, errors.Join(err, errors.New("expected "+Words))
 	}
 	return &g, nil
 }
 
-// pursuit is a goal that a prompt works on.
-type pursuit struct {
+// Session is what a goal needs of a session.
+type Session struct {
+	Dir      string
+	Models   *models.Models // their cost
+	Pricing  map[string]settings.Price
+	Executor *tool.Executor            // judges the command, and asks
+	Shell    func() (tool.Tool, error) // runs it; it may be a tool that the model doesn't have
+	HasUser  bool
+	Notice   func(string)
+}
+
+// Pursuit is a goal that a prompt works on.
+type Pursuit struct {
 	Goal
 	session  *Session
 	began    time.Time
@@ -85,72 +103,64 @@ type pursuit struct {
 	moved   bool // a file changed since the command ran
 }
 
-// SetGoal sets the goal of the next prompt; nil: it has none. The error is why the command can't be checked.
-func (c *Conversation) SetGoal(ctx context.Context, g *Goal) error {
-	c.goal.Store(nil)
-	if g == nil {
-		return nil
-	}
-	p := &pursuit{Goal: *g, session: c.session, began: time.Now(), changed: map[string]bool{}}
+// Start begins a goal. The error is why its command can't be checked.
+func Start(ctx context.Context, s *Session, g Goal) (*Pursuit, error) {
+	p := &Pursuit{Goal: g, session: s, began: time.Now(), changed: map[string]bool{}}
 	if p.Turns, p.Time = cmp.Or(p.Turns, goalTurns), cmp.Or(p.Time, goalTime); p.Time < 0 {
 		p.Time = math.MaxInt64
 	}
-	p.before, _ = p.session.Models.Cost()
-	name := p.session.Models.Name()
-	if _, priced := p.session.Settings.Model.Pricing[name]; p.Cost > 0 && !priced {
-		return project.Errorf(project.ErrPrompt, "can't limit the cost of the goal: the price of %s is unknown\nSet "+
-			"modelPricing, or leave out the limit.", name)
+	p.before, _ = s.Models.Cost()
+	name := s.Models.Name()
+	if _, priced := s.Pricing[name]; p.Cost > 0 && !priced {
+		return nil, project.Errorf(project.ErrPrompt, "can't limit the cost of the goal: the price of %s is unknown\n"+
+			"Set modelPricing, or leave out the limit.", name)
 	}
 	t, call, err := p.call()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	inv, err := t.Prepare(ctx, call.Args)
 	if err != nil {
-		return project.Errorf(project.ErrPrompt, "can't check the goal: %v", err)
+		return nil, project.Errorf(project.ErrPrompt, "can't check the goal: %v", err)
 	}
-	d := p.session.Executor.Policy(tool.Request{Call: call, Declaration: t.Declaration(), Invocation: *inv})
-	if d.Verdict == tool.Allow || d.Try || d.Verdict == tool.Ask && p.session.Env.HasUser {
-		c.goal.Store(p)
-		c.agent.Append(model.Prompt("The user set a goal for the next prompt: each time you end your turn, Adze runs " +
-			"this command, and you continue until it exits with 0. Fix the cause of its failures: don't weaken what " +
-			"it checks.\n" + p.Command))
-		return nil
+	d := s.Executor.Policy(tool.Request{Call: call, Declaration: t.Declaration(), Invocation: *inv})
+	if d.Verdict == tool.Allow || d.Try || d.Verdict == tool.Ask && s.HasUser {
+		return p, nil
 	}
 	if d.Verdict == tool.Deny && d.Cause.Kind == tool.ByRule {
-		return project.Errorf(project.ErrPrompt, "can't check the goal: %s: %s", p.Command, d.Why())
+		return nil, project.Errorf(project.ErrPrompt, "can't check the goal: %s: %s", p.Command, d.Why())
 	}
-	return p.unchecked(d.Why())
+	return nil, p.unchecked(d.Why())
+}
+
+// Message tells the model about the goal.
+func (p *Pursuit) Message() string {
+	return "The user set a goal for the next prompt: each time you end your turn, Adze runs " +
+		"this command, and you continue until it exits with 0. Fix the cause of its failures: don't weaken what " +
+		"it checks.\n" + p.Command
 }
 
 // unchecked returns the error of a command that requires approval.
-func (p *pursuit) unchecked(why string) error {
+func (p *Pursuit) unchecked(why string) error {
 	return project.Errorf(project.ErrPrompt, "can't check the goal: %s: %s\nAllow it with a rule: Shell(%s)", p.Command,
 		strings.TrimRight(why, "."), p.Command)
 }
 
 // call returns a call of the tool that runs the command.
-func (p *pursuit) call() (tool.Tool, tool.Call, error) {
-	all := tool.NewRegistry(p.session.Tools.All()...) // a command can be checked that the model can't run
-	d, err := Shell(all)
+func (p *Pursuit) call() (tool.Tool, tool.Call, error) {
+	t, err := p.session.Shell()
 	if err != nil {
 		return nil, tool.Call{}, err
 	}
 	args, err := json.Marshal(map[string]any{"command": p.Command, "timeout": goalTimeout.Milliseconds()})
-	if err != nil {
-		return nil, tool.Call{}, err
-	}
-	t, err := all.Lookup(d.Name)
-	return t, tool.Call{ID: fmt.Sprintf("goal-%d", p.failures+1), Name: d.Name, Args: args}, err
+	name := t.Declaration().Name
+	return t, tool.Call{ID: fmt.Sprintf("goal-%d", p.failures+1), Name: name, Args: args}, err
 }
 
-// pursue runs the model until the command of the goal exits with 0, if there is a goal.
-func (c *Conversation) pursue(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer,
-	error)) (agent.Answer, error) {
-	p := c.goal.Load()
-	if p == nil {
-		return c.workOn(ctx, begin, work)
-	}
+// Pursue runs work until the command exits with 0. more is "" first, then the message to the model about a failure.
+// The goal hasn't ended if the user can retry what a model's failure ended.
+func (p *Pursuit) Pursue(ctx context.Context, work func(ctx context.Context, more string) error) (ended bool,
+	err error) {
 	parent := ctx
 	ctx, expire := context.WithDeadlineCause(ctx, p.began.Add(p.Time),
 		fmt.Errorf("the goal was not reached in %v: %w", p.Time, agent.ErrWallTime))
@@ -159,31 +169,27 @@ func (c *Conversation) pursue(ctx context.Context, begin starter, work func(cont
 	defer stop(nil)
 	p.working(stop)
 	defer p.working(nil)
-	answer, err := c.workOn(ctx, begin, work)
+	err = work(ctx, "")
 	for err == nil {
 		more, failed := p.check(ctx)
 		if err = failed; failed != nil || more == "" {
 			break
 		}
-		var next agent.Answer
-		next, err = c.workOn(ctx, func(ctx context.Context) (agent.Answer, error) {
-			return c.tell(ctx, model.Text(more))
-		}, work)
-		answer = sum(answer, next)
+		err = work(ctx, more)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	var retried *model.Error
-	if !errors.As(err, &retried) || parent.Err() != nil { // the user can retry what a model's failure ended
-		c.goal.Store(nil)
-		p.session.Env.Notice(p.report(err))
+	if errors.As(err, &retried) && parent.Err() == nil {
+		return false, err
 	}
-	return answer, err
+	p.session.Notice(p.report(err))
+	return true, err
 }
 
 // working sets what stops the model.
-func (p *pursuit) working(stop context.CancelCauseFunc) {
+func (p *Pursuit) working(stop context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stop = stop
@@ -191,7 +197,7 @@ func (p *pursuit) working(stop context.CancelCauseFunc) {
 
 // check runs the command. more is the message for the model if it failed; "": it exited with 0. Of a trial nothing is
 // kept.
-func (p *pursuit) check(ctx context.Context) (more string, err error) {
+func (p *Pursuit) check(ctx context.Context) (more string, err error) {
 	t, call, err := p.call()
 	if err != nil {
 		return "", err
@@ -243,7 +249,7 @@ func runsAgain(r tool.Request) bool {
 }
 
 // failed returns the message to the model about a failure, or why the goal is given up.
-func (p *pursuit) failed(o tool.Outcome) (more string, err error) {
+func (p *Pursuit) failed(o tool.Outcome) (more string, err error) {
 	how := fmt.Sprintf("exited with code %d", o.Result.Exit)
 	if o.Error != nil {
 		how = strings.TrimRight(o.Error.Message, ".")
@@ -271,7 +277,7 @@ func (p *pursuit) failed(o tool.Outcome) (more string, err error) {
 	case p.Turns > 0 && p.failures >= p.Turns:
 		return "", fmt.Errorf("the goal was not reached in %s: %w", humanize.Count(p.Turns, "turn"), agent.ErrTurnLimit)
 	}
-	p.session.Env.Notice(fmt.Sprintf("goal: %s (%s)", how, humanize.Count(p.failures, "failure")))
+	p.session.Notice(fmt.Sprintf("goal: %s (%s)", how, humanize.Count(p.failures, "failure")))
 	for _, m := range o.Result.Missed {
 		output += "\nIn the trial: " + m
 	}
@@ -283,19 +289,8 @@ func (p *pursuit) failed(o tool.Outcome) (more string, err error) {
 // numbers matches what differs between two runs that fail in the same way: times and ports.
 var numbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+(\.[0-9]+)?`) })
 
-// observing notes changed files, and stops the model when the goal has cost too much.
-func (c *Conversation) observing(next func(agent.Event)) func(agent.Event) {
-	return func(e agent.Event) {
-		if p := c.goal.Load(); p != nil {
-			p.event(e)
-		}
-		if next != nil {
-			next(e)
-		}
-	}
-}
-
-func (p *pursuit) event(e agent.Event) {
+// Observe notes changed files, and stops the model when the goal has cost too much.
+func (p *Pursuit) Observe(e agent.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := e.(type) {
@@ -313,7 +308,7 @@ func (p *pursuit) event(e agent.Event) {
 	}
 }
 
-func (p *pursuit) note(c tool.Changes) {
+func (p *Pursuit) note(c tool.Changes) {
 	for _, one := range c.List {
 		if !one.Discarded {
 			p.changed[humanize.UnquotePath(one.Path)], p.moved = true, true
@@ -323,7 +318,7 @@ func (p *pursuit) note(c tool.Changes) {
 }
 
 // report says how the goal ended, and which test files changed.
-func (p *pursuit) report(err error) string {
+func (p *Pursuit) report(err error) string {
 	end := "goal reached: " + p.Command + " exits with 0"
 	if err != nil {
 		end = "goal not reached: " + p.Command
@@ -333,7 +328,7 @@ func (p *pursuit) report(err error) string {
 	defer p.mu.Unlock()
 	var tests []string
 	for path := range p.changed {
-		short := names.Short(path, p.session.Directory.Path)
+		short := names.Short(path, p.session.Dir)
 		if testFile().MatchString(filepath.ToSlash(short)) || strings.Contains(p.Command, filepath.Base(path)) {
 			tests = append(tests, tool.Visible(short))
 		}

@@ -1,4 +1,4 @@
-package session
+package hooks
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/internal/app/undo"
@@ -24,37 +25,44 @@ type afterChange struct {
 	unchanged func() error // nil: the files of the project that it names are as they were
 }
 
-// openAfterChange prepares the programs of tools.afterChange.
-func (s *Session) openAfterChange() {
-	for _, a := range s.Settings.Tools.AfterChange {
+// Programs are those of tools.afterChange.
+type Programs struct {
+	dir   string
+	tools *builtin.Set
+	all   []afterChange
+}
+
+// OpenPrograms prepares the programs of tools.afterChange, for a project in dir.
+func OpenPrograms(set []settings.AfterChange, dir string, tools *builtin.Set) *Programs {
+	p := &Programs{dir: dir, tools: tools}
+	for _, a := range set {
 		match, err := search.Globs(a.Glob)
 		if err != nil { // the settings were checked
 			continue
 		}
-		s.afterChange = append(s.afterChange, afterChange{
-			a, match, trust.Unchanged(strings.Join(a.Run, " "), s.Directory.Path),
-		})
+		p.all = append(p.all, afterChange{a, match, trust.Unchanged(strings.Join(a.Run, " "), dir)})
 	}
+	return p
 }
 
-// programRun is a program to run, and the arguments that stand for files.
-type programRun struct {
+// Program is a program to run, and the arguments that stand for files.
+type Program struct {
 	afterChange
 	files []string
 }
 
-// programs returns the programs for the files that a call changed.
-func (s *Session) programs(c tool.Changes) []programRun {
-	if len(s.afterChange) == 0 {
+// For returns the programs for the files that a call changed.
+func (all *Programs) For(c tool.Changes) []Program {
+	if len(all.all) == 0 {
 		return nil
 	}
-	var out []programRun
-	paths := s.changedPaths(c)
-	for _, a := range s.afterChange {
-		r := programRun{afterChange: a}
+	var out []Program
+	paths := changedPaths(c, all.tools.Roots())
+	for _, a := range all.all {
+		r := Program{afterChange: a}
 		for _, p := range paths {
 			if !p.Gone && a.match(p.Rel) {
-				r.files = append(r.files, argument(humanize.UnquotePath(p.Path), s.Directory.Path))
+				r.files = append(r.files, argument(humanize.UnquotePath(p.Path), all.dir))
 			}
 		}
 		if !slices.Contains(a.Run, settings.Files) {
@@ -82,21 +90,21 @@ func argument(path, dir string) string {
 // maxFileArguments is how many files a program gets. It runs again for the others: systems limit the size of arguments.
 const maxFileArguments = 200
 
-// runPrograms runs programs after a call, one by one, and returns their output for the model.
-func (s *Session) runPrograms(ctx context.Context, programs []programRun) (texts []string) {
+// Run runs programs after a call, one by one, and returns their output for the model.
+func (all *Programs) Run(ctx context.Context, programs []Program) (texts []string) {
 	for _, p := range programs {
 		end := time.Now().Add(p.Timeout)
 		for files := range slices.Chunk(p.files, maxFileArguments) {
 			if ctx.Err() != nil || !time.Now().Before(end) {
 				break
 			}
-			texts = append(texts, s.runProgram(ctx, p, files, time.Until(end))...)
+			texts = append(texts, all.run(ctx, p, files, time.Until(end))...)
 		}
 	}
 	return texts
 }
 
-func (s *Session) runProgram(ctx context.Context, p programRun, files []string, limit time.Duration) []string {
+func (all *Programs) run(ctx context.Context, p Program, files []string, limit time.Duration) []string {
 	var argv []string
 	for _, arg := range p.Run {
 		if arg == settings.Files {
@@ -106,13 +114,13 @@ func (s *Session) runProgram(ctx context.Context, p programRun, files []string, 
 		argv = append(argv, arg)
 	}
 	if filepath.Base(argv[0]) != argv[0] && !filepath.IsAbs(argv[0]) { // a program of the project
-		argv[0] = filepath.Join(s.Directory.Path, argv[0])
+		argv[0] = filepath.Join(all.dir, argv[0])
 	}
 	output, failure := "", ""
 	if err := p.unchanged(); err != nil {
 		failure = err.Error()
 	} else {
-		output, failure = s.Tools.RunProgram(ctx, argv, limit)
+		output, failure = all.tools.RunProgram(ctx, argv, limit)
 	}
 	output = strings.TrimSpace(output)
 	if output == "" && failure == "" {
@@ -125,11 +133,11 @@ func (s *Session) runProgram(ctx context.Context, p programRun, files []string, 
 	return []string{strings.TrimRight(text+"\n"+output, "\n")}
 }
 
-// rewritten returns a text about the files that programs changed after the call; nil: none.
-func (s *Session) rewritten(f undo.Found) []string {
+// Rewritten returns a text about the files that programs changed after the call; nil: none.
+func (all *Programs) Rewritten(f undo.Found) []string {
 	var paths []string
 	for _, c := range f.Changes {
-		paths = append(paths, tool.Visible(names.Short(c.Path, s.Tools.Roots()...)))
+		paths = append(paths, tool.Visible(names.Short(c.Path, all.tools.Roots()...)))
 	}
 	if len(paths) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-package session
+package effects
 
 import (
 	"bytes"
@@ -14,39 +14,27 @@ import (
 )
 
 // track returns the tracker of changes.
-func (s *Session) track(elsewhere bool) *undo.Tracker {
+func track(s Session) *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
 		Home: project.Canonical(s.Directory.Home), Session: s.ID, Roots: s.Tools.Roots(), Jobs: s.Tools.Running,
-		Watch: &s.watch, Sums: s.Tools.Sums(), Unrecorded: s.recorder == nil || elsewhere,
+		Watch: s.Watch, Sums: s.Tools.Sums(), Unrecorded: s.Recorder == nil || s.Elsewhere,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
 }
 
 // Unwatched returns why the changes of commands can't be found by watching directories; "": they can.
-func (s *Session) Unwatched(ctx context.Context) (why string, err error) {
-	return s.track(false).Unwatched(ctx)
+func (e *Effects) Unwatched(ctx context.Context) (why string, err error) {
+	return track(e.s).Unwatched(ctx)
 }
 
-// kept records the changes of a tried call.
-func (s *Session) kept(c tool.Call, paths []builtin.KeptPath) {
+// Kept records the changes of a tried call.
+func (e *Effects) Kept(c tool.Call, paths []builtin.KeptPath) {
 	all := make([]undo.KeptPath, len(paths))
 	for i, p := range paths {
 		all[i] = undo.KeptPath(p)
 	}
-	s.tracker.Kept(undo.Ref{By: c.By, ID: c.ID}, all)
-}
-
-// give records the changes of background commands.
-func (r *recorder) give(f undo.Found) {
-	if r == nil {
-		return
-	}
-	for call, job := range f.Jobs {
-		r.write(call.By, journal.Changed{
-			ID: call.ID, Changes: undo.Journaled(job.Changes), Unsaved: undo.JournaledLost(job.Lost), Ended: job.Ended,
-		})
-	}
+	e.tracker.Kept(undo.Ref{By: c.By, ID: c.ID}, all)
 }
 
 // noted adds a note to the result of an outcome.
@@ -74,51 +62,56 @@ func added(o tool.Outcome, text string) tool.Outcome {
 	return o
 }
 
-// closeTracker drops saved contents that no journal entry names.
-func (s *Session) closeTracker() error {
-	return s.tracker.Close(func() (map[string]bool, error) { return record.Of(s.Directory).UndoNames(s.ID) })
+// Ended records what background commands changed that have ended since the last call, and runs what follows them.
+func (e *Effects) Ended(ctx context.Context) { e.give(ctx, e.tracker.Ended(ctx, false)) }
+
+// Killed records what the background commands changed that are killed now: the session ends.
+func (e *Effects) Killed() { e.s.Recorder.Give(e.tracker.Ended(context.Background(), true)) }
+
+// Close drops saved contents that no journal entry names.
+func (e *Effects) Close() error {
+	return e.tracker.Close(func() (map[string]bool, error) { return record.Of(e.s.Directory).UndoNames(e.s.ID) })
 }
 
+// Prepare prepares finding the changes of a call that needs approval.
+func (e *Effects) Prepare(ctx context.Context, access []tool.Access) { e.tracker.Prepare(ctx, access) }
+
 // Undo plans an undo in this session.
-func (s *Session) Undo(sel record.Selection) (*record.Undo, error) {
-	if !s.Sync() {
+func (e *Effects) Undo(sel record.Selection) (*record.Undo, error) {
+	if !e.s.Recorder.Sync() {
 		return nil, record.Errorf("this session isn't recorded, so nothing can be undone")
 	}
-	store, err := s.tracker.Store()
+	store, err := e.tracker.Store()
 	if err != nil {
 		return nil, err
 	}
-	return record.Of(s.Directory).PlanUndo(s.ID, sel, store, s.tellLater, func(d journal.Data) error {
-		s.recorder.write("", d)
-		s.recorder.sync()
+	later := func(text string) error {
+		if e.tell != nil {
+			e.tell(text)
+		}
+		return nil
+	}
+	return record.Of(e.s.Directory).PlanUndo(e.s.ID, sel, store, later, func(d journal.Data) error {
+		e.s.Recorder.Write("", d)
+		e.s.Recorder.Sync()
 		return nil
 	})
 }
 
 // Differ shows changes of a recorded session, with its store, as patches.
-func (s *Session) Differ(store *undo.Store) undo.Differ {
-	return undo.Differ{Store: store, Dir: project.Canonical(s.Directory.Path), Secret: s.isSecret}
+func (e *Effects) Differ(store *undo.Store) undo.Differ {
+	return undo.Differ{Store: store, Dir: project.Canonical(e.s.Directory.Path), Secret: e.Secret}
 }
 
 // Diff returns what this session, or one of its calls, changed.
-func (s *Session) Diff(call string) (record.Diff, undo.Differ, error) {
-	if !s.Sync() {
+func (e *Effects) Diff(call string) (record.Diff, undo.Differ, error) {
+	if !e.s.Recorder.Sync() {
 		return record.Diff{}, undo.Differ{}, record.Errorf("this session isn't recorded, so its changes aren't known")
 	}
-	store, err := s.tracker.Store()
+	store, err := e.tracker.Store()
 	if err != nil {
 		return record.Diff{}, undo.Differ{}, err
 	}
-	d, err := record.Of(s.Directory).Diff(s.ID, call, nil)
-	return d, s.Differ(store), err
-}
-
-// tellLater adds a message to the model's next turn.
-func (s *Session) tellLater(text string) error {
-	if s.Conversation != nil {
-		s.Conversation.news.mu.Lock()
-		defer s.Conversation.news.mu.Unlock()
-		s.Conversation.news.waiting = append(s.Conversation.news.waiting, text)
-	}
-	return nil
+	d, err := record.Of(e.s.Directory).Diff(e.s.ID, call, nil)
+	return d, e.Differ(store), err
 }

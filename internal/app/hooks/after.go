@@ -1,4 +1,4 @@
-package session
+package hooks
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// following forgets a call that ran, and returns the inputs of the hooks that follow it, one for each event.
-func (h *hooks) following(r tool.Request, o tool.Outcome) []hook.Input {
+// Following forgets a call that ran, and returns the inputs of the hooks that follow it, one for each event.
+func (h *Hooks) Following(r tool.Request, o tool.Outcome) []hook.Input {
 	if h == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (h *hooks) following(r tool.Request, o tool.Outcome) []hook.Input {
 		if changes := o.Changes.Reported(); changes != nil {
 			in.Changes = changes
 		}
-		in.Paths = h.s.changedPaths(o.Changes)
+		in.Paths = changedPaths(o.Changes, h.s.Tools.Roots())
 		if e == hook.PostToolUse {
 			in.ToolResponse = o.Result
 		}
@@ -39,11 +39,11 @@ func (h *hooks) following(r tool.Request, o tool.Outcome) []hook.Input {
 		in.Changes, in.Paths = out[0].Changes, out[0].Paths
 		out = append(out, in)
 	}
-	return slices.DeleteFunc(out, func(in hook.Input) bool { return !h.runner.Wants(in, toolNames(r.Declaration)...) })
+	return slices.DeleteFunc(out, func(in hook.Input) bool { return !h.runner.Wants(in, ToolNames(r.Declaration)...) })
 }
 
 // failure returns the input of hooks for a call that failed or was denied.
-func (h *hooks) failure(c tool.Call, d tool.Declaration, o tool.Outcome) (in hook.Input, ok bool) {
+func (h *Hooks) failure(c tool.Call, d tool.Declaration, o tool.Outcome) (in hook.Input, ok bool) {
 	if o.Status == tool.StatusSuccess || o.Error == nil {
 		return in, false
 	}
@@ -58,8 +58,8 @@ func (h *hooks) failure(c tool.Call, d tool.Declaration, o tool.Outcome) (in hoo
 	return in, true
 }
 
-// unrun is Executor.Unrun: hooks for calls that were denied or couldn't run.
-func (h *hooks) unrun(ctx context.Context, c tool.Call, d tool.Declaration, o tool.Outcome) tool.Outcome {
+// Unrun is Executor.Unrun: hooks for calls that were denied or couldn't run.
+func (h *Hooks) Unrun(ctx context.Context, c tool.Call, d tool.Declaration, o tool.Outcome) tool.Outcome {
 	h.mu.Lock()
 	delete(h.calls, keyOf(c))
 	h.mu.Unlock()
@@ -67,14 +67,14 @@ func (h *hooks) unrun(ctx context.Context, c tool.Call, d tool.Declaration, o to
 	if !ok {
 		return o
 	}
-	return withTexts(o, "hook", h.after(ctx, d, []hook.Input{in}))
+	return Labeled(o, "hook", h.After(ctx, d, []hook.Input{in}))
 }
 
 // changedPaths returns the paths of changes that last, for matchers.
-func (s *Session) changedPaths(c tool.Changes) []hook.ChangedPath {
+func changedPaths(c tool.Changes, roots []string) []hook.ChangedPath {
 	var out []hook.ChangedPath
 	add := func(path string, gone bool) {
-		rel := names.Short(humanize.UnquotePath(path), s.Tools.Roots()...)
+		rel := names.Short(humanize.UnquotePath(path), roots...)
 		if strings.HasSuffix(path, "/") && !strings.HasSuffix(rel, "/") { // it stands for many files
 			rel, gone = rel+"/", true
 		}
@@ -95,8 +95,8 @@ func (s *Session) changedPaths(c tool.Changes) []hook.ChangedPath {
 // maxDiff bounds the diff of proposed changes for hooks.
 const maxDiff = 100 << 10
 
-// proposed is Executor.Proposed: hooks that see the changes of a trial before they are kept.
-func (h *hooks) proposed(ctx context.Context, r tool.Request) tool.Decision {
+// Proposed is Executor.Proposed: hooks that see the changes of a trial before they are kept.
+func (h *Hooks) Proposed(ctx context.Context, r tool.Request) tool.Decision {
 	f, ok := r.Confirm.(tool.Effects)
 	if !ok || len(f.Changes) == 0 {
 		return tool.Decision{Verdict: tool.Allow}
@@ -110,15 +110,15 @@ func (h *hooks) proposed(ctx context.Context, r tool.Request) tool.Decision {
 			one.Lines = &tool.LineCount{Added: c.Added, Removed: c.Removed}
 		}
 		changes.List = append(changes.List, one)
-		if len(diff)+len(c.Diff) <= maxDiff && !h.s.isSecret(c.Abs) {
+		if len(diff)+len(c.Diff) <= maxDiff && !h.s.Secret(c.Abs) {
 			diff += c.Diff
 		}
 	}
 	for _, e := range []hook.Event{hook.PostToolUse, hook.FilesChanged} {
 		in := h.about(e, r.Call, r.Declaration)
 		in.Proposed, in.Diff, in.Changes = true, h.s.Tools.Mask(diff), changes.Reported()
-		in.Paths = h.s.changedPaths(changes)
-		result := h.runner.Run(ctx, in, toolNames(r.Declaration)...)
+		in.Paths = changedPaths(changes, h.s.Tools.Roots())
+		result := h.runner.Run(ctx, in, ToolNames(r.Declaration)...)
 		h.stopIf(result)
 		switch result.Verdict {
 		case hook.Deny:
@@ -130,14 +130,14 @@ func (h *hooks) proposed(ctx context.Context, r tool.Request) tool.Decision {
 	return tool.Decision{Verdict: tool.Allow}
 }
 
-// after runs the hooks that follow a call, and returns what they report to the model.
-func (h *hooks) after(ctx context.Context, d tool.Declaration, inputs []hook.Input) (texts []string) {
+// After runs the hooks that follow a call, and returns what they report to the model.
+func (h *Hooks) After(ctx context.Context, d tool.Declaration, inputs []hook.Input) (texts []string) {
 	for _, in := range inputs {
 		if ctx.Err() != nil && in.Event == hook.PostToolUseFailure { // the user doesn't wait for it
-			h.runner.Start(in, toolNames(d)...)
+			h.runner.Start(in, ToolNames(d)...)
 			continue
 		}
-		result := h.runner.Run(ctx, in, toolNames(d)...)
+		result := h.runner.Run(ctx, in, ToolNames(d)...)
 		h.stopIf(result)
 		if result.Verdict == hook.Deny {
 			texts = append(texts, "A hook reports a problem with this call: "+result.Reason)
@@ -147,8 +147,8 @@ func (h *hooks) after(ctx context.Context, d tool.Declaration, inputs []hook.Inp
 	return texts
 }
 
-// withTexts adds texts to a result, with a label.
-func withTexts(o tool.Outcome, label string, texts []string) tool.Outcome {
+// Labeled adds texts to a result, with a label.
+func Labeled(o tool.Outcome, label string, texts []string) tool.Outcome {
 	for _, text := range texts {
 		o.Result.Content = append(slices.Clip(o.Result.Content), tool.Text("\n["+label+"] "+text))
 	}

@@ -1,4 +1,4 @@
-package session
+package goal
 
 import (
 	"strings"
@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-func TestParseGoal(t *testing.T) {
+func TestParse(t *testing.T) {
 	for in, want := range map[string]Goal{
 		"go  test ./...":                    {"go  test ./...", 20, time.Hour, 0},
 		"--turns 3 --time 90s --cost 0.5 x": {"x", 3, 90 * time.Second, 0.5},
 		" --turns=3  sh -c 'a  b' --time 1": {"sh -c 'a  b' --time 1", 3, time.Hour, 0},
 	} {
-		if got, err := ParseGoal(in); err != nil || *got != want {
+		if got, err := Parse(in); err != nil || *got != want {
 			t.Errorf("%s: %+v, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"", " ", "--turns 3", "--turns 0 x", "--turns x y", "--time 3 x", "--time -1s x",
 		"--cost -1 x", "--cost NaN x", "--other 1 x"} {
-		if got, err := ParseGoal(in); err == nil || !strings.Contains(err.Error(), "expected ["+GoalWords[1:]) {
+		if got, err := Parse(in); err == nil || !strings.Contains(err.Error(), "expected ["+Words[1:]) {
 			t.Errorf("%s: %+v, %v", in, got, err)
 		}
 	}

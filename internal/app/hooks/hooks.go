@@ -1,4 +1,5 @@
-package session
+// Package hooks connects the user's hooks, and programs that run after changes, to the events of a session.
+package hooks
 
 import (
 	"context"
@@ -9,18 +10,35 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/hook"
+	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
-	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
-// hooks connect the user's hooks to a session. nil means none.
-type hooks struct {
-	s      *Session
+// Session is what hooks need of a session.
+type Session struct {
+	ID         string
+	Directory  project.Directory
+	Env        project.Env
+	Policy     *permission.Policy
+	Registry   *tool.Registry
+	Tools      *builtin.Set
+	Memory     func() []contextfiles.File // context files
+	Transcript string                     // the journal; "": there is none
+	Secret     func(path string) bool     // nothing about the content of a file may be told
+	StopCap    int                        // how often in a row Stop hooks can keep the model working
+}
+
+// Hooks connect the user's hooks to a session. nil means none.
+type Hooks struct {
+	s      Session
 	runner *hook.Runner
 
 	mu      sync.Mutex
@@ -44,104 +62,63 @@ type hookedCall struct {
 	checked   bool // hooks saw the proposed changes
 }
 
-// openHooks reads the hooks of settings and plugins. An invalid hook is an error, because it may be meant to protect.
-func (s *Session) openHooks() error {
-	var all []hook.Hook
-	if !s.Settings.Hooks.Disabled {
-		for _, g := range s.Settings.Hooks.Given {
-			found, warnings, err := hook.Parse(g.JSON)
-			if err != nil {
-				return project.Errorf(project.ErrRules, "read settings %s: %v", g.From, err)
-			}
-			for _, w := range warnings {
-				s.Env.Warn("%s: %s", g.From, w)
-			}
-			for i, h := range found {
-				if h.Command != "" {
-					found[i].Check = trust.Unchanged(h.Command, s.Directory.Path)
-				}
-			}
-			for _, h := range found {
-				s.hookList = append(s.hookList, ListedHook{h, g.From.String()})
-			}
-			all = append(all, found...)
+// Read reads the hooks of settings and plugins. An invalid hook is an error, because it may be meant to protect.
+func Read(set settings.Hooks, plugins []*plugin.Plugin, d project.Directory) (all []Listed, err error) {
+	if set.Disabled {
+		return nil, nil
+	}
+	for _, g := range set.Given {
+		found, warnings, err := hook.Parse(g.JSON)
+		if err != nil {
+			return nil, project.Errorf(project.ErrRules, "read settings %s: %v", g.From, err)
 		}
-		for _, p := range s.Definitions.plugins {
-			for _, h := range p.Hooks {
-				s.hookList = append(s.hookList, ListedHook{h, "plugin " + p.Name})
+		for _, w := range warnings {
+			d.Env.Warn("%s: %s", g.From, w)
+		}
+		for _, h := range found {
+			if h.Command != "" {
+				h.Check = trust.Unchanged(h.Command, d.Path)
 			}
-			all = append(all, p.Hooks...)
+			all = append(all, Listed{h, g.From.String()})
 		}
 	}
-	if len(all) > 0 {
-		s.AddHooks(all...)
+	for _, p := range plugins {
+		for _, h := range p.Hooks {
+			all = append(all, Listed{h, "plugin " + p.Name})
+		}
 	}
-	return nil
+	return all, nil
 }
 
-// ListedHook is a hook of settings or a plugin, with its position.
-type ListedHook struct {
+// Listed is a hook of settings or a plugin, with its position.
+type Listed struct {
 	hook.Hook
 	From string // file:line:column, or the plugin
 }
 
-// Hooks returns the hooks of settings and plugins that run.
-func (s *Session) Hooks() []ListedHook { return s.hookList }
-
-// AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must
-// be called before the first call.
-func (s *Session) AddHooks(more ...hook.Hook) {
-	if s.hooks != nil {
-		s.hooks.runner.Add(more...)
-		return
-	}
-	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(s.hookOptions(more...))}
-	s.Executor.Before, s.Executor.Proposed, s.Executor.Around = s.hooks.before, s.hooks.proposed, s.around
-	s.Executor.Unrun = s.hooks.unrun
+// New connects a runner to a session.
+func New(s Session, runner *hook.Runner) *Hooks {
+	return &Hooks{s: s, calls: map[callKey]*hookedCall{}, runner: runner}
 }
 
-// allowsHost reports whether an allow rule lets hooks send requests to a host.
-func (s *Session) allowsHost(host string) bool {
-	for _, t := range s.Tools.All() {
-		d := t.Declaration()
-		if d.Kind != tool.Fetch {
-			continue
-		}
-		verdict := s.Policy.Judge(tool.Request{Declaration: d, Invocation: tool.Invocation{
-			Access: []tool.Access{{Verb: tool.Reaches, Target: host}},
-		}})
-		if verdict.Verdict == tool.Allow && verdict.Cause.Kind == tool.ByRule {
-			return true
-		}
-	}
-	return false
-}
-
-// answer asks the model a question of a hook, in a request of its own.
-func (s *Session) answer(ctx context.Context, prompt string) (string, error) {
-	a, err := s.Models.Sample(ctx, discover.Sampling{MaxTokens: 2000, Messages: []discover.SamplingMessage{
-		{Role: string(model.User), Content: tool.Text(s.Tools.Mask(prompt))},
-	}})
-	return a.Text, err
-}
+// Add adds hooks: functions of a program that embeds the session, or of its client. It must be called before the first
+// call.
+func (h *Hooks) Add(more ...hook.Hook) { h.runner.Add(more...) }
 
 // input returns the fields that every hook gets.
-func (h *hooks) input(e hook.Event) hook.Input {
+func (h *Hooks) input(e hook.Event) hook.Input {
 	in := hook.Input{
 		SessionID: h.s.ID, CWD: h.s.Directory.Path, Event: e, Timestamp: h.s.Env.Time().UTC(),
-		PermissionMode: h.s.Policy.Mode().String(),
-	}
-	if h.s.recorder != nil {
-		in.TranscriptPath = record.Of(h.s.Directory).Path(h.s.ID)
+		PermissionMode: h.s.Policy.Mode().String(), TranscriptPath: h.s.Transcript,
 	}
 	return in
 }
 
 // about returns the input for an event of a call.
-func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input {
+func (h *Hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input {
 	in := h.input(e)
 	in.ToolInput, in.ToolUseID, in.ToolCallID, in.AgentID = c.Args, c.ID, c.ID, c.By
-	if t, err := h.s.Executor.Registry.Lookup(d.Name); err == nil {
+	if t, err := h.s.Registry.Lookup(d.Name); err == nil {
 		in.ToolInput = tool.ArgumentsOf(t, c.Args)
 	}
 	switch {
@@ -153,8 +130,8 @@ func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input 
 	return in
 }
 
-// toolNames returns the names by which a matcher can match a tool.
-func toolNames(d tool.Declaration) []string {
+// ToolNames returns the names by which a matcher can match a tool.
+func ToolNames(d tool.Declaration) []string {
 	all := append([]string{d.Name}, d.Aliases...)
 	all = append(append(all, d.RuleNames...), d.Title())
 	if strings.HasPrefix(d.Origin, "mcp:") && !strings.HasPrefix(d.Name, "mcp__") {
@@ -166,7 +143,7 @@ func toolNames(d tool.Declaration) []string {
 func keyOf(c tool.Call) callKey { return callKey{c.By, c.ID} }
 
 // change updates the state of a call.
-func (h *hooks) change(c tool.Call, change func(*hookedCall)) {
+func (h *Hooks) change(c tool.Call, change func(*hookedCall)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known := h.calls[keyOf(c)]
@@ -177,9 +154,9 @@ func (h *hooks) change(c tool.Call, change func(*hookedCall)) {
 	change(known)
 }
 
-// before is Executor.Before: PreToolUse.
-func (h *hooks) before(ctx context.Context, c tool.Call, d tool.Declaration) (tool.Decision, error) {
-	r := h.runner.Run(ctx, h.about(hook.PreToolUse, c, d), toolNames(d)...)
+// Before is Executor.Before: PreToolUse.
+func (h *Hooks) Before(ctx context.Context, c tool.Call, d tool.Declaration) (tool.Decision, error) {
+	r := h.runner.Run(ctx, h.about(hook.PreToolUse, c, d), ToolNames(d)...)
 	h.stopIf(r)
 	if len(r.Context) > 0 {
 		h.change(c, func(k *hookedCall) { k.context = append(k.context, r.Context...) })
@@ -196,12 +173,12 @@ func (h *hooks) before(ctx context.Context, c tool.Call, d tool.Declaration) (to
 	return out, nil
 }
 
-// asking runs PermissionRequest hooks, then asks the user. Hooks can only answer what the policy asks.
-func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, ask tool.Asker) (tool.Decision, error) {
+// Asking runs PermissionRequest hooks, then asks the user. Hooks can only answer what the policy asks.
+func (h *Hooks) Asking(ctx context.Context, r tool.Request, why tool.Decision, ask tool.Asker) (tool.Decision, error) {
 	if h == nil || r.Call.ID == "" {
 		return ask(ctx, r, why)
 	}
-	result := h.runner.Run(ctx, h.about(hook.PermissionRequest, r.Call, r.Declaration), toolNames(r.Declaration)...)
+	result := h.runner.Run(ctx, h.about(hook.PermissionRequest, r.Call, r.Declaration), ToolNames(r.Declaration)...)
 	h.stopIf(result)
 	var known hookedCall
 	h.change(r.Call, func(k *hookedCall) { known = *k })
@@ -231,10 +208,10 @@ func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, a
 
 // edited runs PreToolUse hooks again with the arguments that the user edited. If one asks, the user's approval is the
 // answer.
-func (h *hooks) edited(ctx context.Context, r tool.Request, answer tool.Decision) (tool.Decision, error) {
+func (h *Hooks) edited(ctx context.Context, r tool.Request, answer tool.Decision) (tool.Decision, error) {
 	c := r.Call
 	c.Args = answer.Args
-	again := h.runner.Run(ctx, h.about(hook.PreToolUse, c, r.Declaration), toolNames(r.Declaration)...)
+	again := h.runner.Run(ctx, h.about(hook.PreToolUse, c, r.Declaration), ToolNames(r.Declaration)...)
 	h.stopIf(again)
 	if again.Verdict == hook.Deny {
 		return tool.Decision{}, deniedByHook(r, again.Reason)
@@ -246,11 +223,11 @@ func (h *hooks) edited(ctx context.Context, r tool.Request, answer tool.Decision
 }
 
 // rewritten runs PreToolUse hooks again with the rewritten input of a call.
-func (h *hooks) rewritten(ctx context.Context, r tool.Request, result hook.Result) error {
+func (h *Hooks) rewritten(ctx context.Context, r tool.Request, result hook.Result) error {
 	h.change(r.Call, func(k *hookedCall) { k.rewritten = true })
 	c := r.Call
 	c.Args = result.Input
-	again := h.runner.Run(ctx, h.about(hook.PreToolUse, c, r.Declaration), toolNames(r.Declaration)...)
+	again := h.runner.Run(ctx, h.about(hook.PreToolUse, c, r.Declaration), ToolNames(r.Declaration)...)
 	h.stopIf(again)
 	switch {
 	case again.Input != nil:
@@ -273,8 +250,8 @@ func deniedByHook(r tool.Request, reason string) error {
 	}
 }
 
-// starts notes that a call runs, and returns context for its result.
-func (h *hooks) starts(c tool.Call) []string {
+// Starts notes that a call runs, and returns context for its result.
+func (h *Hooks) Starts(c tool.Call) []string {
 	if h == nil {
 		return nil
 	}
@@ -283,8 +260,8 @@ func (h *hooks) starts(c tool.Call) []string {
 	return texts
 }
 
-// converse records that a conversation starts. Its hooks run with the first prompt.
-func (h *hooks) converse(model string, resumed bool) {
+// Converse records that a conversation starts. Its hooks run with the first prompt.
+func (h *Hooks) Converse(model string, resumed bool) {
 	if h == nil {
 		return
 	}
@@ -299,8 +276,8 @@ func (h *hooks) converse(model string, resumed bool) {
 	}
 }
 
-// enter starts a prompt. Hooks can stop it until leave is called.
-func (h *hooks) enter(ctx context.Context) (running context.Context, leave func()) {
+// Enter starts a prompt. Hooks can stop it until leave is called.
+func (h *Hooks) Enter(ctx context.Context) (running context.Context, leave func()) {
 	if h == nil {
 		return ctx, func() {}
 	}
@@ -327,7 +304,7 @@ func (h *hooks) enter(ctx context.Context) (running context.Context, leave func(
 }
 
 // tellModel adds context to the next turn.
-func (h *hooks) tellModel(texts []string) {
+func (h *Hooks) tellModel(texts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, text := range texts {
@@ -335,8 +312,8 @@ func (h *hooks) tellModel(texts []string) {
 	}
 }
 
-// news returns messages for the model's next turn.
-func (h *hooks) news() []string {
+// News returns messages for the model's next turn.
+func (h *Hooks) News() []string {
 	if h == nil {
 		return nil
 	}
@@ -348,7 +325,7 @@ func (h *hooks) news() []string {
 }
 
 // stopIf stops the running prompt if a hook requests it.
-func (h *hooks) stopIf(r hook.Result) {
+func (h *Hooks) stopIf(r hook.Result) {
 	if !r.Halt {
 		return
 	}
@@ -366,8 +343,8 @@ func stoppedByHook(why string) error {
 	return project.Errorf(project.ErrHook, "stopped by a hook: %s", why)
 }
 
-// prompted runs UserPromptSubmit hooks. They can block the prompt and add to it.
-func (h *hooks) prompted(ctx context.Context, prompt []model.Part) ([]model.Part, error) {
+// Prompted runs UserPromptSubmit hooks. They can block the prompt and add to it.
+func (h *Hooks) Prompted(ctx context.Context, prompt []model.Part) ([]model.Part, error) {
 	if h == nil {
 		return prompt, nil
 	}
@@ -390,8 +367,8 @@ func (h *hooks) prompted(ctx context.Context, prompt []model.Part) ([]model.Part
 	return prompt, nil
 }
 
-// stopping runs Stop hooks after an answer. With more, the model gets the text and continues.
-func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text string, more bool) {
+// Stopping runs Stop hooks after an answer. With more, the model gets the text and continues.
+func (h *Hooks) Stopping(ctx context.Context, answer string, blocks int) (text string, more bool) {
 	if h == nil {
 		return "", false
 	}
@@ -402,7 +379,7 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 	switch {
 	case r.Verdict != hook.Deny || r.Halt || ctx.Err() != nil:
 		return "", false
-	case blocks >= h.s.Settings.Hooks.StopBlockingCap:
+	case blocks >= h.s.StopCap:
 		h.s.Env.Warn("Stop hooks kept the model working %d times in a row; stopped anyway (stopHookBlockingCap)",
 			blocks)
 		return "", false
@@ -414,8 +391,8 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 	return text, true
 }
 
-// stopped returns the error of a prompt that a hook stopped, or err.
-func (h *hooks) stopped(ctx context.Context, err error) error {
+// Stopped returns the error of a prompt that a hook stopped, or err.
+func (h *Hooks) Stopped(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, project.ErrHook) {
 		return cause
 	}
@@ -423,7 +400,7 @@ func (h *hooks) stopped(ctx context.Context, err error) error {
 }
 
 // notify runs Notification hooks, and doesn't wait for them.
-func (h *hooks) notify(kind, message string) {
+func (h *Hooks) notify(kind, message string) {
 	in := h.input(hook.Notification)
 	in.Kind, in.Message, in.Title = kind, message, "Adze"
 	h.runner.Start(in, kind)
@@ -432,8 +409,8 @@ func (h *hooks) notify(kind, message string) {
 // endTime is how long the hooks of a session's end can take.
 const endTime = 10 * time.Second
 
-// close runs SessionEnd hooks and stops all hooks.
-func (h *hooks) close() error {
+// Close runs SessionEnd hooks and stops all hooks.
+func (h *Hooks) Close() error {
 	if h == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package session
+package recording
 
 import (
 	"encoding/hex"
@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
@@ -16,17 +15,16 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// recorder writes the events of a session to its journal: the events of agents, and every run of a call before it
-// starts and after it ended. A nil recorder records nothing.
+// Recorder writes the events of a session to its journal: the events of agents, and every run of a call before it
+// starts and after it ended. A nil Recorder records nothing.
 //
 // The journal is created with the first entry, so that a run without a prompt leaves nothing. If it can't be written,
 // the user gets one notice and the work continues without it.
-type recorder struct {
-	create  func() (*journal.Writer, error) // makes a new journal
-	opened  func() journal.Opened           // its first entry
-	discard func() error                    // deletes a reserved journal
-	tools   *builtin.Set
-	tell    func(error) // reports the failure
+type Recorder struct {
+	Create func() (*journal.Writer, error) // makes a new journal
+
+	s       Session
+	discard func() error // deletes a reserved journal
 
 	syncing  sync.WaitGroup
 	mu       sync.Mutex
@@ -43,14 +41,14 @@ type recorder struct {
 	talks    bool // there is a conversation: agents report calls and responses
 	todos    map[string]string
 	plan     string
-	tried    map[callKey]bool // calls that were tried, and neither kept nor run
-	lost     []string         // calls that ran after recording failed
-	early    []string         // calls that ended before the journal was created
-	lose     func([]string)   // notes them outside of the journal; nil: nowhere
+	tried    map[undo.Ref]bool // calls that were tried, and neither kept nor run
+	lost     []string          // calls that ran after recording failed
+	early    []string          // calls that ended before the journal was created
+	lose     func([]string)    // notes them outside of the journal; nil: nowhere
 }
 
 // lock locks the recorder once nothing is being created.
-func (r *recorder) lock() {
+func (r *Recorder) lock() {
 	for r.mu.Lock(); r.creating != nil; r.mu.Lock() {
 		creating := r.creating
 		r.mu.Unlock()
@@ -60,21 +58,21 @@ func (r *recorder) lock() {
 
 // lockOpen locks the recorder so that begin and append can be called. In a conversation it doesn't wait for a new
 // journal: entries are held, and only a call that changes something waits, in sync.
-func (r *recorder) lockOpen() {
+func (r *Recorder) lockOpen() {
 	if r.mu.Lock(); !r.talks {
 		r.mu.Unlock()
 		r.lock()
 	}
 }
 
-// write appends an entry. Entries before the first are held until it is written.
-func (r *recorder) write(by string, data journal.Data) {
+// Write appends an entry. Entries before the first are held until it is written.
+func (r *Recorder) Write(by string, data journal.Data) {
 	r.lock()
 	defer r.mu.Unlock()
 	r.append(by, data)
 }
 
-func (r *recorder) append(by string, data journal.Data) {
+func (r *Recorder) append(by string, data journal.Data) {
 	switch {
 	case r.failed:
 	case r.w == nil:
@@ -87,14 +85,14 @@ func (r *recorder) append(by string, data journal.Data) {
 }
 
 // begin creates the journal, unless it exists.
-func (r *recorder) begin() {
+func (r *Recorder) begin() {
 	if r.w != nil || r.failed {
 		return
 	}
 	first := r.first()
 	w, err := r.reserved, error(nil)
 	if w == nil {
-		w, err = r.create()
+		w, err = r.Create()
 	}
 	if err == nil {
 		_, err = w.Write("", first)
@@ -104,7 +102,7 @@ func (r *recorder) begin() {
 
 // beginAside does the same, but a new journal is created in the background: the first request doesn't wait for it.
 // Entries are held until then, and whatever else needs the journal waits.
-func (r *recorder) beginAside() {
+func (r *Recorder) beginAside() {
 	if r.w != nil || r.failed || r.reserved != nil {
 		r.begin()
 		return
@@ -112,7 +110,7 @@ func (r *recorder) beginAside() {
 	first, created := r.first(), make(chan struct{})
 	r.creating = created
 	go func() {
-		w, err := r.create()
+		w, err := r.Create()
 		if err == nil {
 			_, err = w.Write("", first)
 		}
@@ -125,15 +123,18 @@ func (r *recorder) beginAside() {
 }
 
 // first returns the first entry.
-func (r *recorder) first() journal.Opened {
-	first := r.opened()
+func (r *Recorder) first() journal.Opened {
+	first := journal.Opened{
+		ID: r.s.ID, CWD: r.s.Directory.Path, Roots: r.s.Tools.Roots(), Version: r.s.Env.Version,
+		Mode: r.s.Policy.Mode().String(),
+	}
 	first.Model, first.System, first.Listing = r.model, r.declared.System, r.declared.Listing
 	first.Declarations = journal.Declare(r.declared.Tools)
 	return first
 }
 
 // begun continues with a journal that has the first entry.
-func (r *recorder) begun(w *journal.Writer, err error) {
+func (r *Recorder) begun(w *journal.Writer, err error) {
 	r.reserved = nil
 	if err != nil {
 		r.lost, r.early = append(r.lost, r.early...), nil
@@ -148,34 +149,38 @@ func (r *recorder) begun(w *journal.Writer, err error) {
 }
 
 // fail reports that the journal can't be written. Nothing more is written.
-func (r *recorder) fail(err error) {
+func (r *Recorder) fail(err error) {
 	if !r.failed {
 		r.failed, r.waiting = true, nil
 		if r.lose != nil {
 			r.lose(nil)
 		}
-		r.tell(err)
+		r.s.Env.Notice(notRecorded(err))
 	}
 }
 
-// sync returns when all entries survive a power failure. Concurrent callers share the work.
-func (r *recorder) sync() {
+// Sync returns when all entries survive a power failure; false: nothing is recorded. Concurrent callers share the work.
+func (r *Recorder) Sync() bool {
+	if r == nil {
+		return false
+	}
 	r.lock()
 	w := r.w
 	failed := r.failed
 	r.mu.Unlock()
 	if w == nil || failed {
-		return
+		return true
 	}
 	if err := w.Sync(); err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.fail(err)
 	}
+	return true
 }
 
-// close ends the journal.
-func (r *recorder) close() {
+// Close ends the journal.
+func (r *Recorder) Close() {
 	if r == nil {
 		return
 	}
@@ -199,7 +204,7 @@ func (r *recorder) close() {
 }
 
 // event records an event of an agent.
-func (r *recorder) event(by string, e agent.Event) {
+func (r *Recorder) event(by string, e agent.Event) {
 	if r == nil {
 		return
 	}
@@ -212,12 +217,12 @@ func (r *recorder) event(by string, e agent.Event) {
 	r.mu.Unlock()
 	if changed {
 		// The next request doesn't wait for it. The next call that changes something does.
-		r.syncing.Go(r.sync)
+		r.syncing.Go(func() { r.Sync() })
 	}
 }
 
 // note records an event, and reports whether it must survive a power failure.
-func (r *recorder) note(by string, e agent.Event) bool {
+func (r *Recorder) note(by string, e agent.Event) bool {
 	switch e := e.(type) {
 	case agent.Told:
 		kind := journal.Prompt
@@ -263,7 +268,7 @@ func compacted(e agent.Compacted) journal.Compacted {
 }
 
 // declare records how requests begin: in the first entry, or additions with the next request.
-func (r *recorder) declare(d agent.Declared) {
+func (r *Recorder) declare(d agent.Declared) {
 	if r.w != nil {
 		r.added = journal.Declare(d.Tools[min(len(r.declared.Tools), len(d.Tools)):])
 	}
@@ -271,7 +276,7 @@ func (r *recorder) declare(d agent.Declared) {
 	r.beginAside()
 }
 
-func (r *recorder) asked(by string, turn int) {
+func (r *Recorder) asked(by string, turn int) {
 	if r.turns == nil {
 		r.turns = map[string]int{}
 	}
@@ -286,8 +291,8 @@ func (r *recorder) asked(by string, turn int) {
 	r.append(by, asked)
 }
 
-// finished records the end of a call.
-func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
+// Finished records the end of a call.
+func (r *Recorder) Finished(q tool.Request, o tool.Outcome, found undo.Found) {
 	if r == nil {
 		return
 	}
@@ -298,7 +303,7 @@ func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
 	r.lockOpen()
 	defer r.mu.Unlock()
 	finished.Todos, finished.Jobs = r.changedTodos(by), r.jobs()
-	if plan := r.tools.Plan(); plan != r.plan {
+	if plan := r.s.Tools.Plan(); plan != r.plan {
 		finished.Plan, r.plan = plan, plan
 	}
 	r.append(by, finished)
@@ -318,9 +323,9 @@ func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
 }
 
 // jobs returns the background commands that are running.
-func (r *recorder) jobs() []journal.Job {
+func (r *Recorder) jobs() []journal.Job {
 	var out []journal.Job
-	for _, j := range r.tools.Jobs() {
+	for _, j := range r.s.Tools.Jobs() {
 		if j.Running {
 			out = append(out, journal.Job{ID: j.ID, Command: j.Command})
 		}
@@ -328,44 +333,46 @@ func (r *recorder) jobs() []journal.Job {
 	return out
 }
 
-// tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.
-func (r *recorder) tries(q tool.Request, d tool.Decision) {
+// Tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.
+func (r *Recorder) Tries(q tool.Request, d tool.Decision) {
 	r.lockOpen()
 	defer r.mu.Unlock()
 	if !r.talks {
 		r.begin()
 	}
 	if r.tried == nil {
-		r.tried = map[callKey]bool{}
+		r.tried = map[undo.Ref]bool{}
 	}
-	r.tried[keyOf(q.Call)] = true
+	r.tried[refOf(q.Call)] = true
 	r.append(q.Call.By, journal.Tried{
 		ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d),
 	})
 }
 
-// wasTried reports whether a call was tried, once.
-func (r *recorder) wasTried(c tool.Call) bool {
+func refOf(c tool.Call) undo.Ref { return undo.Ref{By: c.By, ID: c.ID} }
+
+// WasTried reports whether a call was tried, once.
+func (r *Recorder) WasTried(c tool.Call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	tried := r.tried[keyOf(c)]
-	delete(r.tried, keyOf(c))
+	tried := r.tried[refOf(c)]
+	delete(r.tried, refOf(c))
 	return tried
 }
 
-// started records that a call runs. A call that changes something only runs after its entry is on disk; one that only
+// Started records that a call runs. A call that changes something only runs after its entry is on disk; one that only
 // reads waits for nothing.
-func (r *recorder) started(q tool.Request, d tool.Decision) {
+func (r *Recorder) Started(q tool.Request, d tool.Decision) {
 	if r == nil {
 		return
 	}
 	r.noteStart(q, d)
 	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
-		r.sync()
+		r.Sync()
 	}
 }
 
-func (r *recorder) noteStart(q tool.Request, d tool.Decision) {
+func (r *Recorder) noteStart(q tool.Request, d tool.Decision) {
 	r.lockOpen()
 	defer r.mu.Unlock()
 	by := q.Call.By
@@ -380,8 +387,8 @@ func (r *recorder) noteStart(q tool.Request, d tool.Decision) {
 }
 
 // seen returns the new records of files that a call accessed.
-func (r *recorder) seen(access []tool.Access) []journal.Seen {
-	records := r.tools.TakeSeen(func(path string) bool {
+func (r *Recorder) seen(access []tool.Access) []journal.Seen {
+	records := r.s.Tools.TakeSeen(func(path string) bool {
 		return slices.ContainsFunc(access, func(a tool.Access) bool { return reaches(a, path) })
 	})
 	var out []journal.Seen
@@ -412,8 +419,8 @@ func reaches(a tool.Access, path string) bool {
 }
 
 // changedTodos returns the to-do list of an agent, if it changed since it was last recorded.
-func (r *recorder) changedTodos(by string) []byte {
-	list := r.tools.Todos(by)
+func (r *Recorder) changedTodos(by string) []byte {
+	list := r.s.Tools.Todos(by)
 	raw, err := list.MarshalJSON()
 	if err != nil || r.todos[by] == string(raw) || len(list) == 0 && r.todos[by] == "" {
 		return nil
@@ -427,19 +434,19 @@ func notRecorded(err error) string {
 	return fmt.Sprintf("warning: the session is no longer recorded and can't be resumed from here: %v", err)
 }
 
-// mode records a change of the approval mode.
-func (r *recorder) mode(mode string) {
+// Mode records a change of the approval mode.
+func (r *Recorder) Mode(mode string) {
 	if r != nil {
-		r.write("", journal.Mode{Mode: mode})
+		r.Write("", journal.Mode{Mode: mode})
 	}
 }
 
-// converse records that the conversation starts, with earlier messages.
-func (r *recorder) converse(name string, said []model.Message) {
+// Converse records that the conversation starts, with earlier messages.
+func (r *Recorder) Converse(name string, said []model.Message) {
 	if r == nil {
 		return
 	}
-	r.setModel(name)
+	r.SetModel(name)
 	r.lock()
 	defer r.mu.Unlock()
 	r.talks = true
@@ -448,8 +455,8 @@ func (r *recorder) converse(name string, said []model.Message) {
 	}
 }
 
-// setModel records that the conversation continues with another model.
-func (r *recorder) setModel(name string) {
+// SetModel records that the conversation continues with another model.
+func (r *Recorder) SetModel(name string) {
 	if r == nil {
 		return
 	}
@@ -461,15 +468,15 @@ func (r *recorder) setModel(name string) {
 	r.model = name
 }
 
-// reset records that another history replaces the conversation.
-func (r *recorder) reset(history []model.Message) {
+// Reset records that another history replaces the conversation.
+func (r *Recorder) Reset(history []model.Message) {
 	if r != nil {
-		r.write("", journal.Compacted{Messages: history})
+		r.Write("", journal.Compacted{Messages: history})
 	}
 }
 
-// observing records the events of the first agent before another observer sees them.
-func (r *recorder) observing(next func(agent.Event)) func(agent.Event) {
+// Observing records the events of the first agent before another observer sees them.
+func (r *Recorder) Observing(next func(agent.Event)) func(agent.Event) {
 	if r == nil {
 		return next
 	}
@@ -481,8 +488,8 @@ func (r *recorder) observing(next func(agent.Event)) func(agent.Event) {
 	}
 }
 
-// below records the events of subagents before another observer sees them.
-func (r *recorder) below(next func(agent.Member, agent.Event)) func(agent.Member, agent.Event) {
+// Below records the events of subagents before another observer sees them.
+func (r *Recorder) Below(next func(agent.Member, agent.Event)) func(agent.Member, agent.Event) {
 	if r == nil {
 		return next
 	}
@@ -492,4 +499,33 @@ func (r *recorder) below(next func(agent.Member, agent.Event)) func(agent.Member
 			next(m, e)
 		}
 	}
+}
+
+// Give records the changes of background commands.
+func (r *Recorder) Give(f undo.Found) {
+	if r == nil {
+		return
+	}
+	for call, job := range f.Jobs {
+		r.Write(call.By, journal.Changed{
+			ID: call.ID, Changes: undo.Journaled(job.Changes), Unsaved: undo.JournaledLost(job.Lost), Ended: job.Ended,
+		})
+	}
+}
+
+// Works reports whether entries are written.
+func (r *Recorder) Works() bool {
+	r.lock()
+	defer r.mu.Unlock()
+	return !r.failed && r.w != nil
+}
+
+// Recorded reports whether the session can be resumed.
+func (r *Recorder) Recorded() bool {
+	if r == nil {
+		return false
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	return r.w != nil
 }
