@@ -44,7 +44,7 @@ func gitRepoIn(base string) *gitRepo {
 func newGitRepo(t *testing.T) *gitRepo {
 	t.Helper()
 	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
-		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
+		t.Skip("not all layers work here:", strings.Join(sandbox.Probe().Lines(false), "; "))
 	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

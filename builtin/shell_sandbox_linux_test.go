@@ -18,7 +18,7 @@ import (
 func sandboxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
 	t.Helper()
 	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
-		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
+		t.Skip("not all layers work here:", strings.Join(sandbox.Probe().Lines(false), "; "))
 	}
 	set, err := New(Options{
 		Dir: dir, State: t.TempDir(), Helper: testHelper, Sandbox: s,

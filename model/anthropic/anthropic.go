@@ -20,6 +20,7 @@ import (
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/model/internal/sealed"
 )
 
 // Name is the API's name.
@@ -51,7 +52,7 @@ type Model struct {
 
 	mu       sync.Mutex
 	quirks   quirks
-	rejected map[digest]bool // sealed data that the server rejects
+	rejected sealed.Rejected // sealed data that the server rejects
 }
 
 var _ model.Model = (*Model)(nil)
@@ -63,7 +64,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{client: client, name: name, rejected: map[digest]bool{}}, nil
+	return &Model{client: client, name: name, rejected: sealed.Rejected{}}, nil
 }
 
 // Name returns the model's name.

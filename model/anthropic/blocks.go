@@ -69,7 +69,7 @@ func (m *Model) answered(msg model.Message) []block {
 				Type: "tool_use", ID: api.ID(p.ID), Name: api.Name(p.Name), Input: api.Arguments(p.Args),
 			})
 		case model.Sealed:
-			if p.For(Name, m.name) && !m.rejected[digestOf(p)] && json.Valid(p.JSON) &&
+			if p.For(Name, m.name) && !m.rejected.Has(p) && json.Valid(p.JSON) &&
 				bytes.HasPrefix(p.JSON, []byte("{")) {
 				out = append(out, block{sealed: p.JSON})
 			}

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -41,11 +40,6 @@ type sending struct {
 	model.Request
 	unthinking bool // without thinking: the history lacks the blocks that the server requires for it
 }
-
-// digest identifies sealed data.
-type digest [sha256.Size]byte
-
-func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
 
 // errDropped reports that thinking isn't sent back.
 var errDropped = errors.New("the server rejected the signature of earlier thinking, which is removed from the " +
@@ -87,16 +81,7 @@ func (m *Model) learn(f *api.Failure, s *sending) bool {
 // drop marks all sealed data of a conversation as rejected, and reports whether there was any. It marks all, because
 // the server also rejects thinking if a block before it is missing. Later thinking is sent back.
 func (m *Model) drop(messages []model.Message) bool {
-	found := false
-	for _, msg := range messages {
-		for _, p := range msg.Parts {
-			if s, ok := p.(model.Sealed); ok && s.For(Name, m.name) && !m.rejected[digestOf(s)] {
-				m.rejected[digestOf(s)] = true
-				found = true
-			}
-		}
-	}
-	return found
+	return m.rejected.Add(messages, func(s model.Sealed) bool { return s.For(Name, m.name) })
 }
 
 var number = lazy.Regexp(`\d+`)

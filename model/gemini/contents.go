@@ -8,6 +8,7 @@ import (
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/model/internal/sealed"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -17,7 +18,7 @@ type encoder struct {
 	model    string
 	sees     bool            // the model accepts media
 	sent     map[string]bool // IDs of calls that were sent with their ID: their responses have it too
-	rejected map[digest]bool
+	rejected sealed.Rejected
 }
 
 // content converts a message.
@@ -68,7 +69,7 @@ func (e *encoder) assistant(m model.Message) []any {
 			case ok && last != nil:
 				e.attach(s, last, id)
 				if last == first {
-					skip = e.quirks.skipAll || e.rejected[digestOf(p)]
+					skip = e.quirks.skipAll || e.rejected.Has(p)
 				}
 			}
 		}
@@ -89,7 +90,7 @@ func (e *encoder) open(p model.Sealed) (seal, bool) {
 	if !p.For(Name, e.model) || json.Unmarshal(p.JSON, &s) != nil {
 		return seal{}, false
 	}
-	if e.rejected[digestOf(p)] {
+	if e.rejected.Has(p) {
 		return seal{ID: s.ID}, true
 	}
 	return s, true

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/model/internal/sealed"
 )
 
 // Name is the API's name.
@@ -42,7 +43,7 @@ type Model struct {
 
 	mu       sync.Mutex
 	quirks   quirks
-	rejected map[digest]bool // sealed data whose signature the server rejected
+	rejected sealed.Rejected // sealed data whose signature the server rejected
 }
 
 var _ model.Model = (*Model)(nil)
@@ -54,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{client: client, name: name, rejected: map[digest]bool{}}
+	m := &Model{client: client, name: name, rejected: sealed.Rejected{}}
 	m.quirks.budgets = strings.Contains(name, "gemini-2") // saves a rejected request
 	return m, nil
 }

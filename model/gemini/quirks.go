@@ -78,18 +78,9 @@ func (m *Model) learnSignature(f *api.Failure, r model.Request, missing bool) bo
 // drop marks all signatures of a conversation as rejected, and reports whether there was any. The server doesn't say
 // which one it rejects. Later signatures are sent back.
 func (m *Model) drop(messages []model.Message) bool {
-	found := false
-	for _, msg := range messages {
-		for _, p := range msg.Parts {
-			s, ok := p.(model.Sealed)
-			if ok && s.For(Name, m.name) && strings.Contains(string(s.JSON), "thoughtSignature") &&
-				!m.rejected[digestOf(s)] {
-				m.rejected[digestOf(s)] = true
-				found = true
-			}
-		}
-	}
-	return found
+	return m.rejected.Add(messages, func(s model.Sealed) bool {
+		return s.For(Name, m.name) && strings.Contains(string(s.JSON), "thoughtSignature")
+	})
 }
 
 // aboutEffort adds the next step to an error about the effort, and keeps its kind and status.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/adze-dev/adze/model"
@@ -76,10 +77,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
 	e := encoder{
 		quirks: m.quirks, model: m.name, sees: m.client.SendsImages(), sent: map[string]bool{},
-		rejected: map[digest]bool{},
-	}
-	for d := range m.rejected {
-		e.rejected[d] = true
+		rejected: maps.Clone(m.rejected),
 	}
 	m.mu.Unlock()
 	var out request

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/adze-dev/adze/model"
@@ -23,11 +22,6 @@ func (s seal) sealed(name string) (model.Sealed, error) {
 
 // skipValidation is a signature for calls that this model didn't make. The server doesn't check it.
 var skipValidation = json.RawMessage(`"skip_thought_signature_validator"`)
-
-// digest identifies sealed data.
-type digest [sha256.Size]byte
-
-func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
 
 // signed reports whether a value is a signature.
 func signed(raw json.RawMessage) bool { return !api.IsNull(raw) && string(raw) != `""` }

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -215,7 +214,7 @@ func (m *Model) said(msg model.Message, custom []string) []any {
 			out = append(out, called(p, custom))
 			whole = len(out)
 		case model.Sealed:
-			if !p.For(Name, m.name) || m.rejected[digestOf(p)] {
+			if !p.For(Name, m.name) || m.rejected.Has(p) {
 				continue
 			}
 			if sealedType(p) == typeReasoning {
@@ -338,11 +337,6 @@ type quirks struct {
 	plainOutputs bool // results of tools can only be text: images follow in a message
 }
 
-// digest identifies sealed data.
-type digest [sha256.Size]byte
-
-func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
-
 // errDropped reports that reasoning isn't sent back.
 var errDropped = errors.New("the server rejected earlier reasoning, which is removed from the conversation")
 
@@ -387,15 +381,7 @@ func (m *Model) learn(f *api.Failure, messages []model.Message) bool {
 // drop marks all reasoning of a conversation as rejected, and reports whether there was any. Later reasoning is sent
 // back.
 func (m *Model) drop(messages []model.Message) bool {
-	found := false
-	for _, msg := range messages {
-		for _, p := range msg.Parts {
-			if s, ok := p.(model.Sealed); ok && s.For(Name, m.name) && sealedType(s) == typeReasoning &&
-				!m.rejected[digestOf(s)] {
-				m.rejected[digestOf(s)] = true
-				found = true
-			}
-		}
-	}
-	return found
+	return m.rejected.Add(messages, func(s model.Sealed) bool {
+		return s.For(Name, m.name) && sealedType(s) == typeReasoning
+	})
 }

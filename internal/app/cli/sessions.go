@@ -159,16 +159,12 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 		}
 		upTo = n
 	}
-	_, id, err := found(env, o, words[0])
-	if err != nil {
-		return err
-	}
-	directory, err := workingDirectory(env, o)
+	all, id, err := found(env, o, words[0])
 	if err != nil {
 		return err
 	}
 	copied := record.NewID()
-	if err := record.Of(directory).Fork(id, upTo, copied); err != nil {
+	if err := all.Fork(id, upTo, copied); err != nil {
 		return record.SessionError(err)
 	}
 	if o.json {
@@ -313,13 +309,9 @@ func hasWords(title, words string) bool {
 
 // sessionExport prints a session in a format for people or programs.
 func sessionExport(_ context.Context, env Env, o *options, words []string) error {
-	_, id, err := found(env, o, words[0])
+	all, id, err := found(env, o, words[0])
 	if err != nil {
 		return err
 	}
-	directory, err := workingDirectory(env, o)
-	if err != nil {
-		return err
-	}
-	return record.Of(directory).Export(env.Stdout, id, o.record.format)
+	return all.Export(env.Stdout, id, o.record.format)
 }

@@ -20,8 +20,7 @@ type Rules struct {
 	directory project.Directory
 	settings  *settings.Settings
 	plugins   []*plugin.Plugin
-	core      *permission.Core            // the only built-in tools; nil: all
-	removed   func(tool.Declaration) bool // the tools that settings remove
+	limits    limits
 	world     permission.World
 	policy    *permission.Policy
 	skills    skillLimits
@@ -33,32 +32,18 @@ type Rules struct {
 // Read reads which tools settings remove: those in tools.exclude and tools.disabled, and built-in ones that are not in
 // tools.core.
 func Read(d project.Directory, set *settings.Settings, plugins []*plugin.Plugin) (*Rules, error) {
-	r := &Rules{directory: d, settings: set, plugins: plugins}
-	t := set.Tools
-	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
+	l, err := readLimits(set.Tools)
 	if err != nil {
-		return nil, project.Errorf(project.ErrRules, "read settings: tools.exclude: %v", err)
+		return nil, err
 	}
-	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
-	if err != nil {
-		return nil, project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
+	if set.Tools.Core != nil && len(set.Tools.Core) == 0 {
+		d.Env.Warn("tools.core is an empty list: the model gets no built-in tools")
 	}
-	if t.Core != nil {
-		if r.core, err = permission.ReadCore(written(t.Core)); err != nil {
-			return nil, project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
-		}
-		if len(t.Core) == 0 {
-			d.Env.Warn("tools.core is an empty list: the model gets no built-in tools")
-		}
-	}
-	r.removed = func(d tool.Declaration) bool {
-		return exclude(d) || disabled(d) || r.core != nil && !r.core.Has(d) && !d.Auxiliary
-	}
-	return r, nil
+	return &Rules{directory: d, settings: set, plugins: plugins, limits: l}, nil
 }
 
 // Removed reports whether settings remove a tool.
-func (r *Rules) Removed(d tool.Declaration) bool { return r.removed(d) }
+func (r *Rules) Removed(d tool.Declaration) bool { return r.limits.removes(d) }
 
 // Open makes the policy of the rules in settings. warn gets descriptions of those without an effect. An invalid deny or
 // ask rule is an error.
@@ -90,8 +75,8 @@ func (r *Rules) Open(w permission.World, tools []tool.Tool, warn func(all []stri
 // by skills.
 func (r *Rules) Judge() tool.Policy {
 	judge := tool.Policy(r.policy.Judge)
-	if r.core != nil {
-		judge = tool.Stricter(judge, r.core.Policy(r.world))
+	if r.limits.core != nil {
+		judge = tool.Stricter(judge, r.limits.core.Policy(r.world))
 	}
 	return r.skills.narrow(judge)
 }

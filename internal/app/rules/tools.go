@@ -12,28 +12,54 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
+// limits are the tools that settings remove.
+type limits struct {
+	exclude, disabled func(tool.Declaration) bool
+	core              *permission.Core // the only built-in tools; nil: all
+}
+
+// readLimits reads tools.exclude, tools.disabled and tools.core.
+func readLimits(t settings.Tools) (l limits, err error) {
+	if l.exclude, err = permission.Excluding(settings.Texts(t.Exclude)); err != nil {
+		return l, project.Errorf(project.ErrRules, "read settings: tools.exclude: %v", err)
+	}
+	if l.disabled, err = permission.Excluding(settings.Texts(t.Disabled)); err != nil {
+		return l, project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
+	}
+	if t.Core != nil {
+		if l.core, err = permission.ReadCore(written(t.Core)); err != nil {
+			return l, project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
+		}
+	}
+	return l, nil
+}
+
+// outside reports whether tools.core doesn't have a tool.
+func (l limits) outside(d tool.Declaration) bool {
+	return l.core != nil && !l.core.Has(d) && !d.Auxiliary
+}
+
+// removes reports whether settings remove a tool.
+func (l limits) removes(d tool.Declaration) bool {
+	return l.exclude(d) || l.disabled(d) || l.outside(d)
+}
+
 // Restricted denies a call of a tool that tools.core or tools.disabled removes, and one that specifiers in tools.core
 // don't cover. It allows all others.
 func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
-	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
-	if err != nil {
-		return tool.Decision{}, project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
+	l, err := readLimits(t)
+	switch d := r.Declaration; {
+	case err != nil:
+		return tool.Decision{}, err
+	case l.disabled(d):
+		return tool.Decision{Reason: "tools.disabled removes " + d.Name}, nil
+	case l.outside(d):
+		return tool.Decision{Reason: d.Name + " is not in tools.core"}, nil
 	}
-	if disabled(r.Declaration) {
-		return tool.Decision{Reason: "tools.disabled removes " + r.Declaration.Name}, nil
-	}
-	if t.Core == nil {
-		return tool.Decision{Verdict: tool.Allow}, nil
-	}
-	core, err := permission.ReadCore(written(t.Core))
-	if err != nil {
-		return tool.Decision{}, project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
-	}
-	if !core.Has(r.Declaration) && !r.Declaration.Auxiliary {
-		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil
-	}
-	if judge := core.Policy(w); judge != nil {
-		return judge(r), nil
+	if l.core != nil {
+		if judge := l.core.Policy(w); judge != nil {
+			return judge(r), nil
+		}
 	}
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
@@ -48,7 +74,7 @@ type Removal struct {
 // Removes returns the setting that removes the one of these tools that has a name; false if none does.
 func (r *Rules) Removes(tools []tool.Tool, name string) (Removal, bool) {
 	t, err := tool.NewRegistry(tools...).Lookup(name)
-	if err != nil || !r.removed(t.Declaration()) {
+	if err != nil || !r.limits.removes(t.Declaration()) {
 		return Removal{}, false
 	}
 	for i, e := range slices.Concat(r.settings.Tools.Exclude, r.settings.Tools.Disabled) {
@@ -64,11 +90,11 @@ func (r *Rules) Removes(tools []tool.Tool, name string) (Removal, bool) {
 	return Removal{Key: "tools.core", From: from[0]}, true
 }
 
-// unknownTools describes the entries of toolr.core and tools.disabled that name no tool.
+// unknownTools describes the entries of toolr.limits.core and tools.disabled that name no tool.
 func (r *Rules) unknownTools(tools []tool.Declaration) []string {
 	var unused []tool.Rule
-	if r.core != nil {
-		unused = r.core.Unused(tools)
+	if r.limits.core != nil {
+		unused = r.limits.core.Unused(tools)
 	}
 	disabled, err := permission.ReadCore(written(r.settings.Tools.Disabled))
 	if err == nil && r.settings.Tools.DiscoveryCommand == "" {

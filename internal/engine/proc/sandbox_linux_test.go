@@ -12,11 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
+	"github.com/google/go-cmp/cmp"
 )
 
 // column is a sandbox that every attempt is made in.
@@ -185,7 +184,7 @@ func TestBoxes(t *testing.T) {
 func needsLayers(t *testing.T) {
 	t.Helper()
 	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
-		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
+		t.Skip("not all layers work here:", strings.Join(sandbox.Probe().Lines(false), "; "))
 	}
 }
 

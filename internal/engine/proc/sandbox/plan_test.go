@@ -98,7 +98,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}
 	}
-	if len(Describe()) == 0 {
+	if len(Probe().Lines(false)) == 0 {
 		t.Error("nothing is said of this system")
 	}
 }

@@ -119,9 +119,6 @@ func (s Support) Lose(l Layers, why string) Support {
 	return left
 }
 
-// Describe describes what works here and why not, in lines for users.
-func Describe() []string { return Probe().Lines(false) }
-
 // Lines describes this Support, with or without bubblewrap selected. It tries bubblewrap.
 func (s Support) Lines(bubblewrap bool) []string {
 	s = s.tried()
