@@ -45,8 +45,8 @@ type Effects struct {
 	programs *hooks.Programs
 	tracker  *undo.Tracker
 	jobs     backgroundJobs
-	tell     func(text string)   // adds a message to the model's next turn; nil: there is no conversation
-	observe  func(agent.Changed) // may be nil
+	tell     func(text string) // adds a message to the model's next turn; nil: there is no conversation
+	observe  func(agent.Event) // may be nil
 }
 
 // New returns the effects of a session.
@@ -58,7 +58,7 @@ func New(s Session) *Effects {
 }
 
 // Converse passes changes of background commands on to a conversation.
-func (e *Effects) Converse(tell func(text string), observe func(agent.Changed)) {
+func (e *Effects) Converse(tell func(text string), observe func(agent.Event)) {
 	e.tell, e.observe = tell, observe
 }
 

@@ -54,23 +54,17 @@ func (h *Hooks) Begun(ctx context.Context, m agent.Member) []string {
 	return texts
 }
 
-// Observing starts PostCompact hooks before another observer sees the event.
-func (h *Hooks) Observing(next func(agent.Event)) func(agent.Event) {
-	if h == nil {
-		return next
+// Event starts PostCompact hooks.
+func (h *Hooks) Event(e agent.Event) {
+	c, ok := e.(agent.Compacted)
+	if h == nil || !ok || c.Err != nil {
+		return
 	}
-	return func(e agent.Event) {
-		if c, ok := e.(agent.Compacted); ok && c.Err == nil {
-			in := h.input(hook.PostCompact)
-			h.mu.Lock()
-			in.Trigger, in.Summary = h.trigger, c.Summary
-			h.mu.Unlock()
-			h.runner.Start(in, in.Trigger)
-		}
-		if next != nil {
-			next(e)
-		}
-	}
+	in := h.input(hook.PostCompact)
+	h.mu.Lock()
+	in.Trigger, in.Summary = h.trigger, c.Summary
+	h.mu.Unlock()
+	h.runner.Start(in, in.Trigger)
 }
 
 // instructed starts InstructionsLoaded hooks, for each context file.

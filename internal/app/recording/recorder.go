@@ -203,8 +203,8 @@ func (r *Recorder) Close() {
 	}
 }
 
-// event records an event of an agent.
-func (r *Recorder) event(by string, e agent.Event) {
+// Event records an event of an agent; "": the first one.
+func (r *Recorder) Event(by string, e agent.Event) {
 	if r == nil {
 		return
 	}
@@ -472,32 +472,6 @@ func (r *Recorder) SetModel(name string) {
 func (r *Recorder) Reset(history []model.Message) {
 	if r != nil {
 		r.Write("", journal.Compacted{Messages: history})
-	}
-}
-
-// Observing records the events of the first agent before another observer sees them.
-func (r *Recorder) Observing(next func(agent.Event)) func(agent.Event) {
-	if r == nil {
-		return next
-	}
-	return func(e agent.Event) {
-		r.event("", e)
-		if next != nil {
-			next(e)
-		}
-	}
-}
-
-// Below records the events of subagents before another observer sees them.
-func (r *Recorder) Below(next func(agent.Member, agent.Event)) func(agent.Member, agent.Event) {
-	if r == nil {
-		return next
-	}
-	return func(m agent.Member, e agent.Event) {
-		r.event(m.Path, e)
-		if next != nil {
-			next(m, e)
-		}
 	}
 }
 

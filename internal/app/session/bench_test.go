@@ -47,10 +47,9 @@ func BenchmarkBeginJournal(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		observe := r.Observing(nil)
-		observe(agent.Told{Message: model.Prompt("go")})
-		observe(declared)
-		observe(agent.Began{Turn: 1})
+		r.Event("", agent.Told{Message: model.Prompt("go")})
+		r.Event("", declared)
+		r.Event("", agent.Began{Turn: 1})
 		r.Close()
 	}
 }

@@ -110,7 +110,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		History: slices.Concat(from.History, t.History), CutOff: from.CutOff && len(t.History) == 0,
 		Declared: declared, System: system,
 		Catalog: c.catalog,
-		Observe: s.Recorder.Observing(news.observing(s.hooks.Observing(s.warming(c.observing(t.Observe))))),
+		Observe: c.observer(t.Observe),
 		Effort:  effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect,
 		Unattended: !s.Env.HasUser || t.Unattended,
 		News:       c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.Compacting, Prompts: from.Prompts,
@@ -119,18 +119,20 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.SystemPrompt, Roles: s.Definitions.Roles,
 		Narrow: s.Rules.InMode, Budget: budget,
-		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.Recorder.Below(t.Below), Catalog: c.catalog, Ended: s.awaken,
+		Models: s.Models.ForCrew(ctx, t.Model), Catalog: c.catalog, Ended: s.awaken,
+		Observe: func(m agent.Member, e agent.Event) {
+			s.Recorder.Event(m.Path, e)
+			if t.Below != nil {
+				t.Below(m, e)
+			}
+		},
 		Started: s.hooks.Begun, Finished: s.hooks.Ended, Taken: from.Agents,
 		Effort: effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect, Past: s.Tools.Past(),
 		Kept: s.keeps, Substitute: s.Models.Substitute,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
-	observe := func(e agent.Changed) { t.Observe(e) }
-	if t.Observe == nil {
-		observe = nil
-	}
-	s.Effects.Converse(news.tell, observe)
+	s.Effects.Converse(news.tell, t.Observe)
 	s.Conversation = c
 	return c
 }
@@ -139,15 +141,23 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 // processors more, and then the model takes its time.
 const warmAfter = 20 * time.Millisecond
 
-// warming prepares the first command during the first request.
-func (s *Session) warming(next func(agent.Event)) func(agent.Event) {
-	var once sync.Once
+// observer returns the observer of the first agent: the session sees each event before the front end.
+func (c *Conversation) observer(front func(agent.Event)) func(agent.Event) {
+	s, warm := c.session, sync.OnceFunc(func() { time.AfterFunc(warmAfter, c.session.Tools.Warm) })
 	return func(e agent.Event) {
-		if _, ok := e.(agent.Began); ok {
-			once.Do(func() { time.AfterFunc(warmAfter, s.Tools.Warm) })
+		s.Recorder.Event("", e)
+		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
+			c.news.forgotten()
 		}
-		if next != nil {
-			next(e)
+		s.hooks.Event(e)
+		if _, ok := e.(agent.Began); ok {
+			warm() // the first command is prepared during the first request
+		}
+		if p := c.goal.Load(); p != nil {
+			p.Observe(e)
+		}
+		if front != nil {
+			front(e)
 		}
 	}
 }
@@ -323,18 +333,6 @@ func (c *Conversation) pursue(ctx context.Context, begin starter, work func(cont
 		c.goal.Store(nil)
 	}
 	return answer, err
-}
-
-// observing passes events to the goal.
-func (c *Conversation) observing(next func(agent.Event)) func(agent.Event) {
-	return func(e agent.Event) {
-		if p := c.goal.Load(); p != nil {
-			p.Observe(e)
-		}
-		if next != nil {
-			next(e)
-		}
-	}
 }
 
 // overspent returns the error of a complete answer that exceeded the token limit.

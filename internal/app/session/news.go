@@ -92,20 +92,8 @@ func (c *changes) remembered() {
 	c.stale = true
 }
 
-// observing returns an observer that also detects when a summary replaced the messages about earlier changes: then they
-// are sent again.
-func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
-	return func(e agent.Event) {
-		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
-			c.forgotten()
-		}
-		if next != nil {
-			next(e)
-		}
-	}
-}
-
-// forgotten reports that the messages about earlier changes were removed: they are sent again.
+// forgotten reports that a summary replaced the messages about earlier changes, or that they were removed: they are
+// sent again.
 func (c *changes) forgotten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

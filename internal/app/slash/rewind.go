@@ -69,7 +69,9 @@ func slashRename(_ context.Context, s *session.Session, name string) (Expansion,
 	if err := s.Recorder.Rename(name); err != nil {
 		return Expansion{}, err
 	}
-	return Expansion{Print: "This session is named " + name + ". Continue it with: adze -r " + shellwords.Quote(name)}, nil
+	return Expansion{
+		Print: "This session is named " + name + ". Continue it with: adze -r " + shellwords.Quote(name),
+	}, nil
 }
 
 // slashGoal sets a goal for the prompt in the lines after it, or for one that only names it.

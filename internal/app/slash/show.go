@@ -249,20 +249,7 @@ func slashCopy(_ context.Context, s *session.Session, words string) (Expansion, 
 func answersIn(history []model.Message) []string {
 	var all []string
 	for _, m := range history {
-		if m.Role != model.Assistant {
-			continue
-		}
-		var b strings.Builder
-		calls := false
-		for _, p := range m.Parts {
-			switch p := p.(type) {
-			case model.Text:
-				b.WriteString(string(p))
-			case model.Call:
-				calls = true
-			}
-		}
-		if text := strings.TrimSpace(b.String()); text != "" && !calls {
+		if text := strings.TrimSpace(m.Text()); m.Role == model.Assistant && text != "" && len(m.Calls()) == 0 {
 			all = append(all, text)
 		}
 	}
