@@ -59,12 +59,10 @@ func (c *Crew) runInBackground(ctx context.Context, m *member) (tool.Result, err
 	}
 	j := &job{member: m, cancel: cancel, done: make(chan struct{}), shown: m.display(statusBackground, "")}
 	c.jobs = append(c.pruned(), j)
-	c.atWork.Add(1)
-	go func() {
-		defer c.atWork.Done()
+	c.atWork.Go(func() {
 		defer cancel()
 		c.ended(j, c.report(own, j))
-	}()
+	})
 	said := fmt.Sprintf("Started %s in the background. You'll receive its report in a later turn; don't "+
 		"duplicate its work.", m.name)
 	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: j.shown}, nil

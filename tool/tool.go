@@ -318,10 +318,8 @@ func conflict(as, bs []Access) bool {
 // disturbs reports whether a call with access as may change what a call with access bs reads.
 func disturbs(as, bs []Access) bool {
 	for _, a := range as {
-		for _, b := range bs {
-			if a.disturbs(b) {
-				return true
-			}
+		if slices.ContainsFunc(bs, a.disturbs) {
+			return true
 		}
 	}
 	return false

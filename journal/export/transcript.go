@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -259,12 +260,7 @@ func (t *transcript) responses(e journal.Entry, d journal.Responses) {
 }
 
 func (t *transcript) answeredBy(name string) {
-	for _, m := range t.models {
-		if m == name {
-			return
-		}
-	}
-	if name != "" {
+	if name != "" && !slices.Contains(t.models, name) {
 		t.models = append(t.models, name)
 	}
 }

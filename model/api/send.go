@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,9 +31,7 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 	if payload != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, values := range c.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/model"
@@ -93,12 +94,7 @@ func (c *calls) last(ok func(*partCall) bool) *partCall {
 }
 
 func (c *calls) handedOut(p *partCall) bool {
-	for _, q := range c.list[:c.out] {
-		if p == q {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.list[:c.out], p)
 }
 
 // repeated reports whether a piece repeats a whole call: some servers end an answer with all of its calls.

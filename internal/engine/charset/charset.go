@@ -4,6 +4,7 @@
 package charset
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -25,10 +26,8 @@ func Name(label string) string {
 	label = strings.ToLower(strings.TrimSpace(label))
 	for line := range strings.Lines(labels()) {
 		fields := strings.Fields(line)
-		for _, f := range fields {
-			if f == label {
-				return fields[0]
-			}
+		if slices.Contains(fields, label) {
+			return fields[0]
 		}
 	}
 	return ""

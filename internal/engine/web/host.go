@@ -190,11 +190,10 @@ func number4(s string) (uint64, bool) {
 
 // localName returns why a name belongs to this machine or its network; "" if it may be public.
 func localName(name string) string {
-	for _, m := range []string{"metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata",
-		"instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com"} {
-		if name == m {
-			return "serves cloud metadata"
-		}
+	switch name {
+	case "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata", "instance-data",
+		"instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com":
+		return "serves cloud metadata"
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch last {
