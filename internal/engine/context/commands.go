@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/toml"
 )
 
 // Command is a prompt in a file that the user sends by name: commands/git/commit.md is /git:commit.
@@ -115,7 +116,7 @@ func (d definitionDir) command(rel string) (Command, error) {
 		text, first, err = c.fromMarkdown(text)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
-		err = &lineError{first, "the prompt is empty"}
+		err = &toml.Error{first, "the prompt is empty"}
 	}
 	if err == nil {
 		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first)
@@ -132,9 +133,9 @@ func (d definitionDir) command(rel string) (Command, error) {
 
 // at returns an error in a file, with its line.
 func at(path string, err error) error {
-	var l *lineError
+	var l *toml.Error
 	if errors.As(err, &l) {
-		return fmt.Errorf("read %s:%d: %s", path, l.line, l.text)
+		return fmt.Errorf("read %s:%d: %s", path, l.Line, l.Text)
 	}
 	return fmt.Errorf("read %s: %w", path, err)
 }
@@ -146,16 +147,13 @@ func firstLine(text string) string {
 
 // fromTOML sets the description, and returns the prompt and its first line.
 func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
-	found, err := tomlStrings(text)
-	if err != nil {
-		return "", 1, err
+	found, lines, err := toml.Read([]byte(text))
+	prompt, ok := found["prompt"].(string)
+	if err == nil && !ok {
+		err = errors.New("expected prompt = \"…\"")
 	}
-	p, ok := found["prompt"]
-	if !ok {
-		return "", 1, errors.New("expected prompt = \"…\"")
-	}
-	c.Description = found["description"].text
-	return p.text, p.line, nil
+	c.Description, _ = found["description"].(string)
+	return prompt, lines["prompt"], err
 }
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
@@ -167,7 +165,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	}
 	front, body, ok := split(text)
 	if !ok {
-		return "", 1, &lineError{1, "the front matter isn't closed with a line of ---"}
+		return "", 1, &toml.Error{1, "the front matter isn't closed with a line of ---"}
 	}
 	m, plainly := plain(front)
 	if !plainly {
@@ -178,7 +176,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 				line, _ = strconv.Atoi(found[1])
 				why += ": " + found[2]
 			}
-			return "", 1, &lineError{line + 1, why}
+			return "", 1, &toml.Error{line + 1, why}
 		}
 	}
 	c.Description, c.Hint, c.Allowed = m.Description, m.Hint, m.Allowed
@@ -199,7 +197,7 @@ func (f form) parts(text string, line int) ([]Part, error) {
 		}
 		p.Line = line + strings.Count(text[:i], "\n")
 		if err != nil {
-			return nil, &lineError{p.Line, err.Error()}
+			return nil, &toml.Error{p.Line, err.Error()}
 		}
 		parts = appendLiteral(parts, text, from, i, line)
 		for j := range p.Shell {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/engine/toml"
 )
 
 func TestCommands(t *testing.T) {
@@ -91,7 +93,7 @@ func FuzzCommandFiles(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = tomlStrings(text)
+		_, _, _ = toml.Read([]byte(text))
 		_, _ = braces.parts(text, 1)
 		_, _ = dollars.parts(text, 1)
 		_, _ = readMatter("x", text)
