@@ -290,5 +290,6 @@ func (s *staged) install(ctx context.Context) error {
 func (s *staged) sealed() []contextfiles.Sealed {
 	d := s.Definitions
 	d.Dir = filepath.Join(s.dir, treeDir)
-	return contextfiles.Places{Plugins: []contextfiles.Plugin{d}}.Sealed()
+	all, _ := contextfiles.Places{Plugins: []contextfiles.Plugin{d}}.Sealed()
+	return all
 }

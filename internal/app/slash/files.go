@@ -135,10 +135,14 @@ func argumentOf(p contextfiles.Part, words string) string {
 	if p.Arg == 0 {
 		return words
 	}
-	if all := splitQuoted(words); p.Arg <= len(all) {
-		return all[p.Arg-1]
+	all := splitQuoted(words)
+	switch {
+	case p.Arg > len(all):
+		return ""
+	case p.Rest:
+		return strings.Join(all[p.Arg-1:], " ")
 	}
-	return ""
+	return all[p.Arg-1]
 }
 
 // shellLine returns a command with its arguments inserted, as one quoted word each time.

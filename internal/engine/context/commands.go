@@ -31,6 +31,7 @@ type Part struct {
 	Text string // of a LiteralPart; the path of a FilePart
 	Line int    // where it starts
 	Arg  int    // of an ArgumentsPart: the number of the only argument; 0: all
+	Rest bool   // with all that follow it
 	// Shell is the command of a ShellPart: literals and arguments.
 	Shell []Part
 }
@@ -82,8 +83,8 @@ func Commands(p Places) ([]Command, []string) {
 	for _, d := range dirs {
 		files, err := d.files(maxDefinitions)
 		notes = noted(notes, err)
-		for _, rel := range files {
-			c, err := d.command(rel)
+		for _, path := range files {
+			c, err := d.command(path)
 			if notes = noted(notes, err); err == nil {
 				all = append(all, c)
 			}
@@ -93,18 +94,17 @@ func Commands(p Places) ([]Command, []string) {
 }
 
 // command reads a command file.
-func (d definitionDir) command(rel string) (Command, error) {
-	path := filepath.Join(d.dir, rel)
-	f, err := d.open(rel)
+func (d definitionDir) command(path string) (Command, error) {
+	f, err := d.open(path)
 	if err == nil {
-		err = d.approved(rel, f.text, true)
+		err = d.approved(path, f.text, true)
 	}
 	if err != nil {
 		return Command{}, err
 	}
-	ext := filepath.Ext(rel)
-	c := Command{Path: f.path, Scope: d.scope, Mentions: d.form == dollars,
-		Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)), "/", ":")}
+	ext := filepath.Ext(path)
+	c := Command{Path: f.path, Scope: d.scope, Mentions: d.form != braces,
+		Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(path[len(d.dir)+1:], ext)), "/", ":")}
 	if err := checkName(path, c.Name); err != nil {
 		return Command{}, err
 	}
@@ -116,10 +116,13 @@ func (d definitionDir) command(rel string) (Command, error) {
 		text, first, err = c.fromMarkdown(text)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
-		err = &toml.Error{first, "the prompt is empty"}
+		err = onLine(first, "the prompt is empty")
 	}
 	if err == nil {
 		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first)
+	}
+	if d.form == dollarsRest {
+		takeRest(c.Parts)
 	}
 	if err != nil {
 		return Command{}, at(path, err)
@@ -130,6 +133,8 @@ func (d definitionDir) command(rel string) (Command, error) {
 	c.Description, c.Hint = humanize.Line(c.Description, maxAbout), humanize.Line(c.Hint, maxAbout)
 	return c, nil
 }
+
+func onLine(line int, text string) error { return &toml.Error{Line: line, Text: text} }
 
 // at returns an error in a file, with its line.
 func at(path string, err error) error {
@@ -165,7 +170,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	}
 	front, body, ok := split(text)
 	if !ok {
-		return "", 1, &toml.Error{1, "the front matter isn't closed with a line of ---"}
+		return "", 1, onLine(1, "the front matter isn't closed with a line of ---")
 	}
 	m, plainly := plain(front)
 	if !plainly {
@@ -176,7 +181,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 				line, _ = strconv.Atoi(found[1])
 				why += ": " + found[2]
 			}
-			return "", 1, &toml.Error{line + 1, why}
+			return "", 1, onLine(line+1, why)
 		}
 	}
 	c.Description, c.Hint, c.Allowed = m.Description, m.Hint, m.Allowed
@@ -197,7 +202,7 @@ func (f form) parts(text string, line int) ([]Part, error) {
 		}
 		p.Line = line + strings.Count(text[:i], "\n")
 		if err != nil {
-			return nil, &toml.Error{p.Line, err.Error()}
+			return nil, onLine(p.Line, err.Error())
 		}
 		parts = appendLiteral(parts, text, from, i, line)
 		for j := range p.Shell {
@@ -208,6 +213,21 @@ func (f form) parts(text string, line int) ([]Part, error) {
 		from = i
 	}
 	return appendLiteral(parts, text, from, len(text), line), nil
+}
+
+// takeRest makes the last of the numbered arguments the rest of them.
+func takeRest(parts []Part) {
+	last := 0
+	each := func(do func(p *Part)) {
+		for i := range parts {
+			do(&parts[i])
+			for j := range parts[i].Shell {
+				do(&parts[i].Shell[j])
+			}
+		}
+	}
+	each(func(p *Part) { last = max(last, p.Arg) })
+	each(func(p *Part) { p.Rest = p.Arg == last && last > 0 })
 }
 
 func appendLiteral(parts []Part, text string, from, to, line int) []Part {
@@ -223,7 +243,7 @@ func (f form) placeholder(s string, begins bool) (Part, int, error) {
 	if arg, length := f.argument(s); length > 0 {
 		return Part{Kind: ArgumentsPart, Arg: arg}, length, nil
 	}
-	if f == dollars {
+	if f != braces {
 		if rest, ok := strings.CutPrefix(s, "!`"); ok && begins {
 			if end := strings.IndexAny(rest, "`\n"); end > 0 && rest[end] == '`' {
 				return Part{Kind: ShellPart, Shell: f.shell(strings.TrimSpace(rest[:end]))}, end + len("!``"), nil
@@ -298,7 +318,7 @@ func (f form) argument(s string) (arg, length int) {
 			return 0, len(p)
 		}
 	}
-	if f == dollars && len(s) > 1 && s[0] == '$' && '1' <= s[1] && s[1] <= '9' &&
+	if f != braces && len(s) > 1 && s[0] == '$' && '1' <= s[1] && s[1] <= '9' &&
 		(len(s) == 2 || s[2] < '0' || s[2] > '9') {
 		return int(s[1] - '0'), 2
 	}

@@ -78,7 +78,8 @@ func TestHostileRepositories(t *testing.T) {
 				t.Errorf("without trust: %s", got)
 			}
 			p := Places{Project: dir, Trusted: true, Seals: map[string]string{}}
-			for _, s := range p.Sealed() {
+			sealed, _ := p.Sealed()
+			for _, s := range sealed {
 				p.Seals[s.Path] = s.Seal
 			}
 			nested := NewNested(dir, nil, time.Now().Add(-time.Second)) // times of files are coarse

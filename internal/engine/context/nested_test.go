@@ -136,7 +136,8 @@ func TestSeals(t *testing.T) {
 	})
 	p := Places{Project: dir, Trusted: true, Seals: map[string]string{}}
 	var lines []string
-	for _, s := range (Places{Project: dir}).Sealed() {
+	sealed, _ := (Places{Project: dir}).Sealed()
+	for _, s := range sealed {
 		p.Seals[s.Path] = s.Seal
 		lines = append(lines, s.What+" "+s.Path+" "+strings.Join(s.Runs, ""))
 	}
