@@ -24,7 +24,7 @@ type taker func(r *reader, name string, value any)
 var sources = []source{
 	{agent: "claude", files: ".claude/settings.json", slash: "~/.claude", keys: claudeKeys},
 	{agent: "claude", files: ".claude/settings.local.json", slash: "~", keys: claudeKeys},
-	{agent: "claude", files: ".claude.json", keys: claudeKeys[:1], state: true},
+	{agent: "claude", files: ".claude.json", keys: []key{{name: "mcpServers", take: servers}}, state: true},
 	{agent: "qwen", files: ".qwen/settings.json", keys: claudeKeys},
 	{agent: "gemini", files: ".gemini/settings.json", keys: []key{
 		{name: "mcpServers", take: servers}, {name: "model.name", take: model},
