@@ -358,7 +358,7 @@ func TestVariablesInPaths(t *testing.T) {
 func TestFormats(t *testing.T) {
 	common := map[string]string{
 		"skills/greet/SKILL.md": greet, "commands/git/st.md": "Look at $ARGUMENTS and {{args}}.",
-		"agents/rev.md":    "---\nname: rev\ndescription: Reviews.\nmodel: opus\n---\nReview.\n",
+		"agents/rev.md":    "---\ndescription: Reviews.\ncapabilities: [\"task1\"]\nmodel: opus\n---\nReview.\n",
 		"hooks/hooks.json": `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"${CLAUDE_PLUGIN_ROOT}/start.sh"}]}]}}`,
 	}
 	for _, c := range []struct {

@@ -116,12 +116,13 @@ func (s *staged) read(dir string) error {
 	p.Definitions.Dir = dir
 	s.Plugin, s.files, s.dir, s.Tree, s.Seals = *p, files, dir, files.hash(), map[string]string{}
 	s.Aliases = slices.Sorted(maps.Keys(s.Servers))
-	var invalid []string
-	s.definitions, invalid = contextfiles.Places{Plugins: []contextfiles.Plugin{p.Definitions}}.Sealed()
-	for _, d := range s.definitions {
-		s.Seals[d.Path] = d.Seal
+	for _, d := range (contextfiles.Places{Plugins: []contextfiles.Plugin{p.Definitions}}).Sealed() {
+		if d.Err != nil {
+			s.Notes = append(s.Notes, d.Err.Error())
+			continue
+		}
+		s.definitions, s.Seals[d.Path] = append(s.definitions, d), d.Seal
 	}
-	s.Notes = append(s.Notes, invalid...)
 	return nil
 }
 

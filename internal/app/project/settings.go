@@ -123,8 +123,7 @@ func (f Directory) Requests() (r Requests, err error) {
 	}
 	r.settings = f.wants(s)
 	r.Items, r.seals = slices.Clip(r.settings), map[string]string{}
-	sealed, _ := f.Places(false).Sealed()
-	for _, d := range sealed {
+	for _, d := range f.Places(false).Sealed() {
 		_, text, _ := strings.Cut(d.Seal, " ")
 		item := trust.Item{Effect: trust.AddsTools, What: d.What + " " + d.Path, Text: "content " + text}
 		if len(d.Runs) > 0 {

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/toml"
@@ -23,6 +22,7 @@ type Command struct {
 	Scope       Scope
 	Mentions    bool // @path in its text attaches a file
 	Parts       []Part
+	Last        int // the number of the argument that is the rest of them; 0: none
 }
 
 // Part is a piece of a command's prompt.
@@ -31,7 +31,6 @@ type Part struct {
 	Text string // of a LiteralPart; the path of a FilePart
 	Line int    // where it starts
 	Arg  int    // of an ArgumentsPart: the number of the only argument; 0: all
-	Rest bool   // with all that follow it
 	// Shell is the command of a ShellPart: literals and arguments.
 	Shell []Part
 }
@@ -121,8 +120,10 @@ func (d definitionDir) command(path string) (Command, error) {
 	if err == nil {
 		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first)
 	}
-	if d.form == dollarsRest {
-		takeRest(c.Parts)
+	for n := 9; n > 0 && c.Last == 0 && d.form == dollarsRest; n-- {
+		if strings.Contains(text, fmt.Sprint("$", n)) {
+			c.Last = n
+		}
 	}
 	if err != nil {
 		return Command{}, at(path, err)
@@ -161,8 +162,6 @@ func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
 	return prompt, lines["prompt"], err
 }
 
-var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
-
 // fromMarkdown reads the front matter, if any, and returns the prompt and its first line.
 func (c *Command) fromMarkdown(text string) (prompt string, first int, err error) {
 	if !strings.HasPrefix(text, "---\n") {
@@ -177,7 +176,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 		var err error
 		if m, err = fromYAML(front); err != nil {
 			line, why := 1, "the front matter isn't valid YAML"
-			if found := yamlLine().FindStringSubmatch(err.Error()); found != nil {
+			if found := regexp.MustCompile(`line (\d+): (.*)`).FindStringSubmatch(err.Error()); found != nil {
 				line, _ = strconv.Atoi(found[1])
 				why += ": " + found[2]
 			}
@@ -213,21 +212,6 @@ func (f form) parts(text string, line int) ([]Part, error) {
 		from = i
 	}
 	return appendLiteral(parts, text, from, len(text), line), nil
-}
-
-// takeRest makes the last of the numbered arguments the rest of them.
-func takeRest(parts []Part) {
-	last := 0
-	each := func(do func(p *Part)) {
-		for i := range parts {
-			do(&parts[i])
-			for j := range parts[i].Shell {
-				do(&parts[i].Shell[j])
-			}
-		}
-	}
-	each(func(p *Part) { last = max(last, p.Arg) })
-	each(func(p *Part) { p.Rest = p.Arg == last && last > 0 })
 }
 
 func appendLiteral(parts []Part, text string, from, to, line int) []Part {

@@ -78,8 +78,7 @@ func TestHostileRepositories(t *testing.T) {
 				t.Errorf("without trust: %s", got)
 			}
 			p := Places{Project: dir, Trusted: true, Seals: map[string]string{}}
-			sealed, _ := p.Sealed()
-			for _, s := range sealed {
+			for _, s := range p.Sealed() {
 				p.Seals[s.Path] = s.Seal
 			}
 			nested := NewNested(dir, nil, time.Now().Add(-time.Second)) // times of files are coarse

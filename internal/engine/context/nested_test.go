@@ -136,8 +136,7 @@ func TestSeals(t *testing.T) {
 	})
 	p := Places{Project: dir, Trusted: true, Seals: map[string]string{}}
 	var lines []string
-	sealed, _ := (Places{Project: dir}).Sealed()
-	for _, s := range sealed {
+	for _, s := range (Places{Project: dir}).Sealed() {
 		p.Seals[s.Path] = s.Seal
 		lines = append(lines, s.What+" "+s.Path+" "+strings.Join(s.Runs, ""))
 	}

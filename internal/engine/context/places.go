@@ -294,38 +294,37 @@ type Sealed struct {
 	What, Path string   // such as "skill", and the path from the project's top
 	Seal       string   // of its content
 	Runs       []string // commands in it, with a placeholder for arguments
+	Err        error    // why it can't be used; nil: it can
 }
 
-// Sealed reads all definitions of the project and of plugins. Invalid ones are omitted, and reported: they can't be
-// used either.
-func (p Places) Sealed() (all []Sealed, notes []string) {
+// Sealed reads all definitions of the project and of plugins. Files that can't be read are omitted.
+func (p Places) Sealed() (all []Sealed) {
 	p.Trusted, p.Seals, p.Own, p.Home = p.Project != "", nil, "", ""
 	for k, what := range []string{skillKind: "skill", agentKind: "agent", commandKind: "command"} {
 		dirs, _ := p.directories(kind(k))
 		for _, d := range dirs {
 			files, _ := d.files(maxDefinitions)
 			for _, path := range files {
-				one := Sealed{What: what, Path: d.sealKey(path)}
 				f, err := d.open(path)
-				switch {
-				case err != nil:
-				case d.kind == skillKind:
-					_, err = d.skill(path).About()
-				case d.kind == agentKind:
-					_, err = d.agent(path)
+				if err != nil {
+					continue
+				}
+				one := Sealed{What: what, Path: d.sealKey(path), Seal: seal(f.text)}
+				switch d.kind {
+				case skillKind:
+					_, one.Err = d.skill(path).About()
+				case agentKind:
+					_, one.Err = d.agent(path)
 				default:
 					var c Command
-					c, err = d.command(path)
+					c, one.Err = d.command(path)
 					one.Runs = c.shellLines()
 				}
-				if notes = noted(notes, err); err == nil {
-					one.Seal = seal(f.text)
-					all = append(all, one)
-				}
+				all = append(all, one)
 			}
 		}
 	}
-	return all, notes
+	return all
 }
 
 // open reads a definition as a whole.
