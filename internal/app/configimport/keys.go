@@ -113,8 +113,8 @@ func members(raw json.RawMessage) (all map[string]json.RawMessage, first bool) {
 	return all, json.Compact(&b, raw) == nil && strings.HasPrefix(b.String(), `{"*":`)
 }
 
-// prefixRules takes over the rules of Codex, which are calls in Starlark. If there is anything but calls with plain words,
-// no allow rule is imported.
+// prefixRules takes over the rules of Codex, which are calls in Starlark. If there is anything but calls with plain
+// words, no allow rule is imported.
 func prefixRules(r *reader, at string, _ any) {
 	const (
 		text  = `"(?:[^"\\\n]|\\.)*"`

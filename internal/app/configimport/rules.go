@@ -130,8 +130,8 @@ func (r *reader) counterparts(list, tool, spec string) []string {
 	}
 	for row := range strings.Lines(strings.ReplaceAll(forms, "SLASH", slash)) {
 		f := strings.Fields(row)
-		if len(f) < 5 || f[0] != "any" && !strings.Contains(f[0], r.agent) || f[2] != "any" && !strings.Contains(f[2], list) ||
-			f[1] != tool && (f[1] != "Read" || tool != "Edit") {
+		fits := func(column int, word string) bool { return f[column] == "any" || strings.Contains(f[column], word) }
+		if len(f) < 5 || !fits(0, r.agent) || !fits(2, list) || f[1] != tool && (f[1] != "Read" || tool != "Edit") {
 			continue
 		}
 		form := regexp.MustCompile("^(?:" + f[3] + ")$")

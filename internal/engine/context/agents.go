@@ -199,8 +199,8 @@ func (s Skill) check(m matter) error {
 	own := s.own()
 	odd := strings.Trim(own, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Contains("-"+own+"-", "--")
 	if s.dir.plugin.Strict && (m.Name != own || odd || m.long) {
-		return fmt.Errorf("read %s: it doesn't conform to the Agent Skills specification: its name must be that of its "+
-			"directory, of a-z, 0-9 and single -, and its description has at most %d characters", m.path, maxSkillAbout)
+		return fmt.Errorf("read %s: it isn't a skill of the Agent Skills specification: its name must be that of its "+
+			"directory, of a-z, 0-9 and single -, and its description at most %d characters", m.path, maxSkillAbout)
 	}
 	m.Name = own
 	return m.check()
