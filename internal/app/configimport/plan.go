@@ -1,10 +1,13 @@
 // Package configimport reads the settings of other agents and plans their counterparts in Adze's settings. Rules become
 // equal or stricter ones, and values that may be keys or tokens aren't copied.
+//
+//	plan, err := configimport.Read("claude", "/home/me", false, current)
+//	fmt.Print(plan)
+//	text, err := plan.Apply("/home/me/.adze/settings.json", current)
 package configimport
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,7 +20,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/redact"
-	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/internal/engine/toml"
 )
 
 // Plan is what an import would write.
@@ -33,121 +36,120 @@ type Change struct {
 	Value json.RawMessage
 }
 
-const maxFile = 1 << 20
-
-// agent is where an agent has its settings and how they are read.
-type agent struct {
-	files []string // below the home directory or the project's top
-	read  func(r *reader, path string, raw []byte) error
-}
-
-// agents has the agents by name.
-func agents() map[string]agent {
-	return map[string]agent{
-		"claude": {[]string{".claude/settings.json", ".claude/settings.local.json", ".claude.json"}, (*reader).claude},
-		"codex":  {[]string{".codex/config.toml", ".codex/rules/default.rules"}, (*reader).codex},
-		"gemini": {[]string{".gemini/settings.json"}, (*reader).gemini},
-		"qwen":   {[]string{".qwen/settings.json"}, (*reader).claude},
-		"opencode": {[]string{".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", "opencode.json",
-			"opencode.jsonc"}, (*reader).opencode},
-	}
-}
-
 // Agents returns the names of the agents whose settings can be imported.
-func Agents() []string { return slices.Sorted(maps.Keys(agents())) }
-
-// Read plans the import of an agent's settings below a directory: the user's home, or a project. current is the text of
-// the settings file to change, whose values stay.
-func Read(name, dir string, project bool, current []byte) (Plan, error) {
-	a, ok := agents()[name]
-	if !ok {
-		return Plan{}, fmt.Errorf("unknown agent %q (expected %s)", name, strings.Join(Agents(), ", "))
+func Agents() (names []string) {
+	for _, s := range sources {
+		names = append(names, s.agent)
 	}
-	r := &reader{project: project, changes: map[string]any{}}
-	if err := json.Unmarshal(plain(current), &r.current); err != nil {
-		return Plan{}, fmt.Errorf("read your settings: %w", err)
-	}
-	for _, file := range a.files {
-		path := filepath.Join(dir, filepath.FromSlash(file))
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-			err = fmt.Errorf("it isn't a regular file of at most %d MB", maxFile>>20)
-		}
-		var raw []byte
-		if err == nil {
-			raw, err = os.ReadFile(path)
-		}
-		if err == nil {
-			err = a.read(r, path, raw)
-		}
-		if err != nil {
-			return Plan{}, fmt.Errorf("read %s: %w", path, err)
-		}
-		r.plan.Read = append(r.plan.Read, path)
-	}
-	r.finish()
-	return r.plan, nil
+	slices.Sort(names)
+	return slices.Compact(names)
 }
-
-func plain(raw []byte) []byte {
-	if raw = jsonc.ToJSON(raw); len(strings.TrimSpace(string(raw))) == 0 {
-		return []byte("{}")
-	}
-	return raw
-}
-
-func readJSON(raw []byte) (all object, err error) { return all, json.Unmarshal(plain(raw), &all) }
 
 // object is a decoded object.
 type object = map[string]any
 
 // reader collects a plan.
 type reader struct {
-	project bool
-	current object
-	changes object // settings and servers
-	rules   [3][]rule
-	broken  string // a deny or ask rule without a counterpart
+	source         // of the current file
+	raw     []byte // its text
+	file    object // its values
+	project bool   // it is in a project
+
+	changes object            // settings and servers
+	rules   map[string][]rule // by list
+	broken  string            // a restriction without a counterpart
 	plan    Plan
 }
 
-func (r *reader) left(what, format string, args ...any) {
-	r.plan.Left = append(r.plan.Left, what+": "+fmt.Sprintf(format, args...))
-}
-
-// rest reports the keys that nothing took.
-func (r *reader) rest(all object, prefix string) {
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.HasPrefix(key, "$") {
-			r.left(prefix+key, "no counterpart")
+// Read plans the import of an agent's settings below a directory: the user's home, or a project. current is the text of
+// the settings file to change, whose values stay.
+func Read(agent, dir string, project bool, current []byte) (Plan, error) {
+	if !slices.Contains(Agents(), agent) {
+		return Plan{}, fmt.Errorf("unknown agent %q (expected %s)", agent, strings.Join(Agents(), ", "))
+	}
+	mine, err := readJSON(current)
+	if err != nil {
+		return Plan{}, fmt.Errorf("read your settings: %w", err)
+	}
+	r := &reader{project: project, changes: object{}, rules: map[string][]rule{}}
+	for _, r.source = range sources {
+		for pattern := range strings.FieldsSeq(r.files) {
+			found, _ := fs.Glob(os.DirFS(dir), pattern) // the patterns are valid
+			for _, name := range found {
+				path := filepath.Join(dir, filepath.FromSlash(name))
+				if r.agent != agent {
+					continue
+				}
+				if err := r.read(path); err != nil {
+					return Plan{}, fmt.Errorf("read %s: %w", path, err)
+				}
+				r.plan.Read = append(r.plan.Read, path)
+			}
 		}
 	}
+	r.finish(mine)
+	return r.plan, nil
 }
 
-// take removes a value of an object, if it has the type, and returns it.
-func take[T any](all object, key string) (value T) {
-	value, ok := all[key].(T)
-	if ok {
-		delete(all, key)
+const maxFile = 1 << 20
+
+// read plans the counterparts of the settings in a file.
+func (r *reader) read(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		err = fmt.Errorf("it isn't a regular file of at most %d MB", maxFile>>20)
 	}
-	return value
-}
-
-// takeTexts removes a list of an object and returns its strings.
-func takeTexts(all object, key string) (texts []string) {
-	for _, one := range take[[]any](all, key) {
-		if text, ok := one.(string); ok {
-			texts = append(texts, text)
+	if err == nil {
+		r.raw, err = os.ReadFile(path)
+	}
+	switch {
+	case err != nil:
+	case r.whole != nil:
+		r.whole(r, filepath.Base(path), nil)
+		return nil
+	case filepath.Ext(path) == ".toml":
+		r.file, _, err = toml.Read(r.raw)
+	default:
+		r.file, err = readJSON(r.raw)
+	}
+	values := object{}
+	for name, value := range r.file {
+		inner, _ := value.(object)
+		nested := func(k key) bool { return strings.HasPrefix(k.name, name+".") }
+		if inner == nil || !slices.ContainsFunc(r.keys, nested) {
+			values[name] = value
+			continue
+		}
+		for below := range inner {
+			values[name+"."+below] = inner[below]
 		}
 	}
-	return texts
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		i := slices.IndexFunc(r.keys, func(k key) bool { return k.name == name })
+		switch {
+		case i >= 0 && r.keys[i].take != nil:
+			r.keys[i].take(r, name, values[name])
+		case i >= 0:
+			r.left(name, r.keys[i].why)
+		case !r.state && !strings.HasPrefix(name, "$"):
+			r.left(name, "no counterpart")
+		}
+	}
+	return err
 }
+
+func readJSON(raw []byte) (all object, err error) {
+	if raw = jsonc.ToJSON(raw); len(strings.TrimSpace(string(raw))) == 0 {
+		return object{}, nil
+	}
+	return all, json.Unmarshal(raw, &all)
+}
+
+// left reports what isn't imported.
+func (r *reader) left(what, why string) { r.plan.Left = append(r.plan.Left, what+": "+why) }
 
 // finish orders the changes, and leaves out what is there already or has a token.
-func (r *reader) finish() {
+func (r *reader) finish(mine object) {
 	mask := redact.NewMask(nil, redact.NewTable(nil))
 	add := func(key string, value any) {
 		raw, err := json.Marshal(value)
@@ -157,10 +159,10 @@ func (r *reader) finish() {
 		}
 		r.plan.Changes = append(r.plan.Changes, Change{key, raw})
 	}
-	for i, list := range ruleLists {
-		for _, one := range r.rules[i] {
-			if list == allow && r.broken != "" {
-				r.left(one.from, "%s has no counterpart and could restrict it", r.broken)
+	for _, list := range ruleLists {
+		for _, one := range r.rules[list] {
+			if list == allowList && r.broken != "" {
+				r.left(one.from, r.broken+" has no counterpart and could restrict it")
 				continue
 			}
 			for _, text := range one.to {
@@ -169,10 +171,10 @@ func (r *reader) finish() {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.changes)) {
-		here, there := any(r.current), false
-		for part := range strings.SplitSeq(key, ".") {
-			within, _ := here.(object)
-			here, there = within[part]
+		section, name, nested := strings.Cut(key, ".")
+		value, there := mine[section]
+		if inner, _ := value.(object); nested {
+			_, there = inner[name]
 		}
 		if there {
 			r.left(key, "it is set in your settings already")
@@ -182,21 +184,17 @@ func (r *reader) finish() {
 	}
 }
 
-const permissions = "permissions."
-
 // Apply writes the changes to the text of a settings file. Comments and other keys stay.
 func (p Plan) Apply(path string, text []byte) (_ []byte, err error) {
 	for _, c := range p.Changes {
-		list, isRule := strings.CutPrefix(c.Key, permissions)
-		alias, isServer := strings.CutPrefix(c.Key, servers)
-		switch {
-		case isRule:
-			var rule string
+		var rule string
+		switch section, name, _ := strings.Cut(c.Key, "."); section + "." {
+		case permissions:
 			if err = json.Unmarshal(c.Value, &rule); err == nil {
-				text, err = settings.AddRules(path, text, list, []string{rule})
+				text, err = settings.AddRules(path, text, name, []string{rule})
 			}
-		case isServer:
-			text, err = settings.SetServer(path, text, alias, c.Value)
+		case serverKey:
+			text, err = settings.SetServer(path, text, name, c.Value)
 		default:
 			text, err = settings.SetKey(path, text, c.Key, c.Value)
 		}
@@ -217,17 +215,7 @@ func (p Plan) String() string {
 		fmt.Fprintf(&b, "  %s: %s\n", c.Key, c.Value)
 	}
 	if len(p.Left) > 0 {
-		b.WriteString("Not imported:\n")
-	}
-	for _, text := range p.Left {
-		fmt.Fprintf(&b, "  %s\n", text)
+		fmt.Fprintf(&b, "Not imported:\n  %s\n", strings.Join(p.Left, "\n  "))
 	}
 	return b.String()
-}
-
-// valid reports whether a rule can be in a list.
-func valid(list, text string) bool {
-	given := map[string][]permission.Written{list: {{Text: text}}}
-	_, ignored, err := permission.ReadRules(given[allow], given["ask"], given["deny"])
-	return err == nil && len(ignored) == 0
 }

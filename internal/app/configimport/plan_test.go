@@ -25,7 +25,7 @@ var imports = map[string]struct {
   "gh": {"type": "http", "url": "https://gh.example/mcp", "headers": {"Authorization": "Bearer value-of-mine"}},
   "key": {"command": "npx", "args": ["x", "--api-key", "value-of-mine"]}, "ask": {"command": "npx", "args": ["y"], "env": {"A": "${B}", "C": "value-of-mine"}}}}`,
 	}, []string{
-		`permissions.deny "Read(**/.env)"`, `permissions.deny "Read(**/.env/**)"`, `permissions.deny "WebFetch(domain:evil.example)"`,
+		`permissions.deny "Read(**/.env)"`, `permissions.deny "Read(**/.env/**)"`, `permissions.deny "Edit(**/.env)"`, `permissions.deny "Edit(**/.env/**)"`, `permissions.deny "WebFetch(domain:evil.example)"`,
 		`permissions.deny "mcp__github"`, `permissions.ask "Shell(git push:*)"`, `permissions.allow "Shell(npm run test:*)"`, `permissions.allow "Edit(/**)"`,
 		`hooks {"PreToolUse":[{"hooks":[],"matcher":"Bash"}]}`, `mcpServers.ask {"args":["y"],"command":"npx","env":{"A":"$B","C":"$C"}}`,
 		`mcpServers.gh {"headers":{"Authorization":"Bearer $GH_AUTHORIZATION"},"type":"http","url":"https://gh.example/mcp"}`, `tools.approvalMode "auto-edit"`,
@@ -40,29 +40,40 @@ var imports = map[string]struct {
 	}, []string{
 		`permissions.deny "Shell(rm:*)"`, `permissions.ask "Shell(gh 'pr view':*)"`, `permissions.allow "Shell(git status:*)"`,
 		`mcpServers.docs {"headers":{"Authorization":"Bearer $DOCS_TOKEN","X-Key":"$DOCS_KEY"},"httpUrl":"https://d.example/mcp"}`,
-		`mcpServers.loc {"args":["s.js"],"command":"node","env":{"A":"$A"},"includeTools":["x"],"startupTimeoutSec":20}`, `model.name "gpt-5.3-codex"`, `tools.approvalMode "auto-edit"`,
-	}, []string{"hooks", "mcpServers.loc.env.A", "mcpServers.off"}},
+		`mcpServers.loc {"args":["s.js"],"command":"node","env":{"A":"$A"},"includeTools":["x"],"startup_timeout_sec":20}`, `model.name "gpt-5.3-codex"`, `tools.approvalMode "auto-edit"`,
+	}, []string{"approval_policy", "hooks", "mcpServers.loc.env.A", "mcpServers.off"}},
 	"codex with a rule that can't be read": {"codex", map[string]string{
-		".codex/rules/default.rules": "prefix_rule(pattern=[\"git\"])\nprefix_rule(pattern=[\"rm\", [\"-r\", \"-f\"]], decision=\"forbidden\")\n",
-	}, nil, []string{"rules", "permissions.allow Shell(git)"}},
+		".codex/rules/default.rules": "prefix_rule(pattern=[\"git\"])\n", ".codex/rules/more.rules": "prefix_rule(pattern=[\"rm\", [\"-r\", \"-f\"]], decision=\"forbidden\")\n",
+	}, nil, []string{`more.rules prefix_rule(pattern=["rm", ["-r", "-f"]], decision="forbidden")`, `default.rules "allow" git`}},
+	"codex with comments": {"codex", map[string]string{
+		".codex/rules/default.rules": "# prefix_rule(pattern=[\"rm\"], decision=\"allow\")\nprefix_rule(pattern=[\"sudo\"], decision=\"forbidden\") # never\n" +
+			"prefix_rule(pattern=[\"git\",\n \"log\", # decision = \"prompt\"\n], decision = \"allow\")\nprefix_rule(\n  # decision = \"allow\"\n  pattern = [\n    \"npm\",\n  ],\n  decision = \"prompt\", # pattern = [\"x\"]\n)\n",
+	}, []string{`permissions.deny "Shell(sudo:*)"`, `permissions.ask "Shell(npm:*)"`}, []string{`default.rules prefix_rule(pattern=["git",`}},
 	"gemini": {"gemini", map[string]string{".gemini/settings.json": `{"tools": {"allowed": ["run_shell_command(git log)"], "exclude": ["web_fetch"], "confirmationRequired": ["write_file"]},
   "general": {"defaultApprovalMode": "auto_edit"}, "model": {"name": "gemini-3-pro"}, "hooks": {"BeforeTool": []},
   "mcpServers": {"s": {"httpUrl": "http://127.0.0.1:1/mcp", "trust": true}}}`}, []string{
 		`permissions.deny "WebFetch"`, `permissions.ask "Edit"`, `permissions.allow "Shell(git log:*)"`, `mcpServers.s {"httpUrl":"http://127.0.0.1:1/mcp"}`,
 		`model.name "gemini-3-pro"`, `tools.approvalMode "auto-edit"`,
-	}, []string{"tools.allowed run_shell_command(git log)", "hooks", "mcpServers.s.trust"}},
+	}, []string{"hooks", "mcpServers.s.trust"}},
+	"gemini with policies": {"gemini", map[string]string{".gemini/settings.json": `{"tools": {"allowed": ["run_shell_command(git)"]}}`, ".gemini/policies/mine.toml": "[[rule]]\n"},
+		nil, []string{"mine.toml", "tools.allowed run_shell_command(git)"}},
 	"qwen": {"qwen", map[string]string{".qwen/settings.json": `{"permissions": {"allow": ["run_shell_command(git log *)"], "deny": ["Bash(rm:*)"]},
   "tools": {"approvalMode": "yolo"}, "model": {"name": "qwen3-coder-plus"}, "mcpServers": {"s": {"url": "http://127.0.0.1:1/sse"}}}`}, []string{
 		`permissions.deny "Shell(rm:*)"`, `permissions.allow "Shell(git log *)"`, `mcpServers.s {"url":"http://127.0.0.1:1/sse"}`, `model.name "qwen3-coder-plus"`,
-	}, []string{"approval mode yolo"}},
+	}, []string{"tools.approvalMode yolo"}},
+	"rules without counterparts": {"claude", map[string]string{".claude/settings.json": `{"permissions": {"deny": ["Bash(run_in_background:true)", "Agent(Plan)"],
+  "allow": ["Bash", "Write", "mcp__*", "mcp__a__*"]}}`}, nil, []string{"permissions.deny Bash(run_in_background:true)", "permissions.deny Agent(Plan)", "permissions.allow Bash",
+		"permissions.allow Write", "permissions.allow mcp__*", "permissions.allow mcp__a__*"}},
 	"opencode": {"opencode", map[string]string{".config/opencode/opencode.jsonc": `{ // mine
   "model": "anthropic/claude-sonnet-4-5", "permission": {"bash": {"*": "ask", "git *": "allow", "git push *": "deny"}, "read": {"*.env": "deny"}, "webfetch": "ask"},
   "mcp": {"a": {"type": "local", "command": ["npx", "-y", "z"], "environment": {"T": "{env:TT}"}}, "b": {"type": "remote", "url": "https://b.example/mcp"}}}`}, []string{
 		`permissions.deny "Shell(git push *)"`, `permissions.deny "Read(**/*.env)"`, `permissions.deny "Read(**/*.env/**)"`, `permissions.ask "WebFetch"`,
 		`permissions.allow "Shell(git *)"`, `mcpServers.a {"args":["-y","z"],"command":"npx","env":{"T":"$TT"}}`, `mcpServers.b {"httpUrl":"https://b.example/mcp"}`, `model.name "claude-sonnet-4-5"`,
-	}, []string{"permission.bash ask"}},
+	}, []string{"permission bash * ask"}},
+	"rules in the other order": {"opencode", map[string]string{"opencode.json": `{"permission": {"bash": {"git *": "allow", "*": "ask"}, "glob": "deny"}, "tools": {"write": false, "x_*": true}}`},
+		[]string{`permissions.deny "Edit"`, `permissions.ask "Shell"`, `permissions.allow "Shell(git *)"`}, []string{"permission glob * deny"}},
 	"an agent's own rules in opencode": {"opencode", map[string]string{"opencode.json": `{"permission": {"bash": "allow"}, "agent": {"plan": {"permission": {"bash": "deny"}}}}`},
-		nil, []string{"agent", "permissions.allow bash(*)"}},
+		nil, []string{"agent", "permission bash * allow"}},
 	"a token anywhere": {"claude", map[string]string{".claude/settings.json": `{"hooks": {"Stop": [{"hooks": [{"command": "curl -H ` + "AKIA" + "Q7ZP3MXK5VRT2WNB" + `"}]}]}}`},
 		nil, []string{"hooks"}},
 }

@@ -1,11 +1,20 @@
 package configimport
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission"
+)
 
 // ruleLists are the lists of rules, the strongest first.
 var ruleLists = [3]string{"deny", "ask", "allow"}
 
-const allow = "allow"
+const (
+	allowList   = "allow"
+	permissions = "permissions."
+)
 
 // rule is a rule of another agent with its counterparts.
 type rule struct {
@@ -13,145 +22,132 @@ type rule struct {
 	to   []string
 }
 
-// syntax is how an agent writes the specifier of a rule.
-type syntax int
+// tools has Adze's names in rules, each with the names of tools of other agents for which it stands. An allow rule for
+// Edit must be for all tools that edit: those have the first name.
+const tools = `
+Shell bash shell shelltool run_shell_command
+Read read readfile readfiletool read_file
+Edit edit write patch multiedit notebookedit writefile write_file replace edittool
+WebFetch webfetch web_fetch webfetchtool
+WebSearch websearch web_search google_web_search`
 
-const (
-	patterns  syntax = iota // Claude Code's and Qwen Code's
-	prefix                  // words that a command begins with
-	wildcards               // opencode's: * is any text
-)
+// forms has the specifiers that have counterparts: whose, of which tools, in which lists, the specifier as a regular
+// expression, and its counterpart; "-": the name alone. The first row that fits counts. Read stands for Edit, too, and
+// SLASH for where paths that begin with a slash are. In deny and ask, the counterpart counts also for what is below.
+const forms = `
+any          Shell     any      \*?                                     -
+claude,qwen  Shell     any      ([^:]+|[^:]*[^a-z_:][^:]*:.*|.*:\*)     $1
+gemini,codex Shell     any      (.+)                                    $1:*
+opencode     Shell     any      ([^?]+)                                 $1
+any          Read      allow    [*/]*                                   /**
+any          Read      deny,ask [*/]*                                   -
+claude,qwen  Read      any      ((?://|~/)[^!\\{}]+)                    $1
+claude,qwen  Read      any      \./([^!\\{}]+)                          /$1
+claude,qwen  Read      any      /([^!\\{}]+)                            SLASH/$1
+claude,qwen  Read      allow    ([^!\\{}/]+/\*\*)                       $1
+claude,qwen  Read      any      ([^!\\{}/]+(?:/|/\*\*)?)                **/$1
+claude,qwen  Read      any      ([^!\\{}]+)                             $1
+opencode     Read      any      (\*\.[^*?[!\\{}]+)                      **/$1
+opencode     Read      allow    ([^/~*?[!\\{}][^*?[!\\{}]*/)\*+         $1
+opencode     Read      allow    ([^/~*?[!\\{}][^*?[!\\{}]*)             $1
+opencode     Read      deny,ask /([^*?[!\\{}]+?)(?:/\*+)?               //$1
+opencode     Read      deny,ask ([^/*?[!\\{}][^*?[!\\{}]*?)(?:/\*+)?    $1
+any          WebFetch  any      \*?                                     -
+any          WebFetch  deny,ask domain:(?:\*\.)?(.+)                    domain:$1
+any          WebSearch any      \*?                                     -`
 
-// tools are the names of tools in rules of other agents.
-var tools = map[string][]string{
-	"Shell": {"bash", "shell", "shelltool", "run_shell_command"},
-	"Read":  {"read", "readfile", "readfiletool", "read_file"},
-	"Edit": {"edit", "write", "patch", "multiedit", "notebookedit", "writefile", "write_file", "replace",
-		"edittool"},
-	"WebFetch":  {"webfetch", "web_fetch", "webfetchtool"},
-	"WebSearch": {"websearch", "web_search", "google_web_search"},
-}
-
-// toolOf returns Adze's name for the tool of a rule; "" for another tool.
-func toolOf(name string) string {
-	for tool, names := range tools {
-		for _, other := range names {
-			if strings.EqualFold(name, other) {
-				return tool
-			}
+// rowOf returns the first name in the row of a table that has a name; "": none has it.
+func rowOf(table, name string) string {
+	for row := range strings.Lines(table) {
+		names := strings.Fields(row)
+		if slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(name, other) }) {
+			return names[0]
 		}
 	}
 	return ""
 }
 
-// written adds a rule such as Bash(git:*).
-func (r *reader) written(list int, text string, s syntax) {
-	name, spec, given := strings.Cut(text, "(")
-	inner, closed := strings.CutSuffix(spec, ")")
-	if given && (!closed || inner == "") {
-		r.without(list, permissions+ruleLists[list]+" "+text)
-		return
-	}
-	r.rule(list, name, inner, s)
-}
+func deny(r *reader, at string, value any)  { r.list("deny", at, value) }
+func ask(r *reader, at string, value any)   { r.list("ask", at, value) }
+func allow(r *reader, at string, value any) { r.list(allowList, at, value) }
 
-// without leaves out a rule, and allow rules if it restricts something.
-func (r *reader) without(list int, from string) {
-	if r.left(from, "no equal or stricter rule"); ruleLists[list] != allow {
-		r.broken = from
-	}
-}
-
-// rule adds the counterparts of a rule. Without any, it is left out; if it restricts something, so are allow rules.
-func (r *reader) rule(list int, name, spec string, s syntax) {
-	from := permissions + ruleLists[list] + " " + name
-	if spec != "" {
-		from += "(" + spec + ")"
-	}
-	var to []string
-	tool := toolOf(name)
-	switch {
-	case strings.HasPrefix(name, "mcp__") && spec == "":
-		to = []string{name}
-	case tool == "Shell":
-		to = shellRule(spec, s)
-	case tool == "Read" || tool == "Edit":
-		to = r.pathRule(tool, strings.ReplaceAll(spec, "$HOME/", "~/"), s, ruleLists[list] == allow)
-	case tool != "" && (spec == "" || spec == "*"):
-		to = []string{tool}
-	case tool == "WebFetch" && ruleLists[list] != allow: // Adze's rule includes subdomains
-		if host, ok := strings.CutPrefix(spec, "domain:"); ok {
-			to = []string{"WebFetch(domain:" + strings.TrimPrefix(host, "*.") + ")"}
+// list adds rules such as Bash(git:*).
+func (r *reader) list(list, at string, value any) {
+	all, _ := value.([]any)
+	for _, one := range all {
+		text, _ := one.(string)
+		name, spec, given := strings.Cut(text, "(")
+		inner, closed := strings.CutSuffix(spec, ")")
+		if given && (!closed || inner == "") {
+			name = "*" // it has no counterpart
+		}
+		if text != "" {
+			r.rule(list, at+" "+text, name, inner)
 		}
 	}
+}
+
+// rule adds the counterparts of a rule. Without any it is left out, and if it restricts something, so are allow rules.
+func (r *reader) rule(list, from, name, spec string) {
+	tool, to := rowOf(tools, name), []string(nil)
+	switch {
+	case tool == "Edit" && list == allowList && !strings.EqualFold(name, tool):
+	case tool != "":
+		to = r.counterparts(list, tool, spec)
+		if tool == "Read" && list == "deny" && spec != "" && r.agent != "opencode" { // it denies edits, too
+			to = append(to, r.counterparts(list, "Edit", spec)...)
+		}
+	case strings.HasPrefix(name, "mcp__") && spec == "" && !(list == allowList && name[5] == '*'):
+		to = []string{name}
+	case !strings.Contains(name, "*"): // a tool that others don't stand for
+		r.left(from, "no counterpart")
+		return
+	}
 	for _, text := range to {
-		if !valid(ruleLists[list], text) {
+		given := map[string][]permission.Written{list: {{Text: text}}}
+		_, ignored, err := permission.ReadRules(given[allowList], given["ask"], given["deny"])
+		if err != nil || len(ignored) > 0 {
 			to = nil
 			break
 		}
 	}
-	if to != nil {
+	switch {
+	case to != nil:
 		r.rules[list] = append(r.rules[list], rule{from, to})
-		return
+	case list == allowList:
+		r.left(from, "no equal or stricter rule")
+	default:
+		restricts(r, from, nil)
 	}
-	if tool == "" { // a tool that others don't stand for
-		r.left(from, "no counterpart")
-		return
-	}
-	r.without(list, from)
 }
 
-func shellRule(spec string, s syntax) []string {
-	if spec == "" || spec == "*" {
-		return []string{"Shell"}
+// counterparts returns Adze's rules for a tool and a specifier.
+func (r *reader) counterparts(list, tool, spec string) []string {
+	spec = strings.ReplaceAll(spec, "$HOME/", "~/")
+	slash := r.slash
+	if r.project {
+		slash = ""
 	}
-	if s == prefix {
-		spec += ":*"
-	}
-	if s == wildcards && strings.Contains(spec, "?") {
-		return nil
-	}
-	return []string{"Shell(" + spec + ")"}
-}
-
-// pathRule converts a pattern of paths. An allow rule for everything becomes one for the workspace.
-func (r *reader) pathRule(tool, spec string, s syntax, allows bool) []string {
-	switch {
-	case strings.Trim(spec, "*/") == "" && allows:
-		return []string{tool + "(/**)"}
-	case strings.Trim(spec, "*/") == "":
-		return []string{tool}
-	case s == prefix || strings.ContainsAny(spec, `!\{}`) || s == wildcards && strings.ContainsAny(spec, "?["):
-		return nil
-	}
-	inner := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(spec, "*."), "**"), "*")
-	switch {
-	case s == wildcards && strings.Contains(inner, "*"):
-		return nil
-	case s == wildcards && strings.HasPrefix(spec, "*."):
-		spec = "**/" + spec
-	case s == wildcards:
-		if strings.HasSuffix(spec, "*") && !strings.HasSuffix(inner, "/") {
-			return nil
+	for row := range strings.Lines(strings.ReplaceAll(forms, "SLASH", slash)) {
+		f := strings.Fields(row)
+		fits := func(column int, word string) bool { return f[column] == "any" || strings.Contains(f[column], word) }
+		if len(f) < 5 || !fits(0, r.agent) || !fits(2, list) || f[1] != tool && (f[1] != "Read" || tool != "Edit") {
+			continue
 		}
-		if strings.HasPrefix(spec, "/") {
-			spec = "/" + spec
+		form := regexp.MustCompile("^(?:" + f[3] + ")$")
+		if !form.MatchString(spec) {
+			continue
 		}
-		spec = strings.TrimSuffix(strings.TrimSuffix(spec, "*"), "*")
-	case strings.HasPrefix(spec, "//"), strings.HasPrefix(spec, "~/"):
-	case strings.HasPrefix(spec, "/") && !r.project: // below the other agent's directory
-		return nil
-	case strings.HasPrefix(spec, "./"):
-		spec = spec[1:]
-	case !strings.Contains(strings.TrimSuffix(spec, "/"), "/"): // as in a .gitignore
-		spec = "**/" + spec
+		text := form.ReplaceAllString(spec, f[4])
+		switch {
+		case text == "-":
+			return []string{tool}
+		case f[1] != "Read", list == allowList && !strings.HasSuffix(text, "/"), strings.HasSuffix(text, "/**"):
+			return []string{tool + "(" + text + ")"}
+		case strings.HasSuffix(text, "/"):
+			return []string{tool + "(" + text + "**)"}
+		}
+		return []string{tool + "(" + text + ")", tool + "(" + text + "/**)"}
 	}
-	whole := strings.TrimRight(spec, "/")
-	switch {
-	case whole != spec:
-		return []string{tool + "(" + whole + "/**)"}
-	case allows || strings.HasSuffix(spec, "/**"):
-		return []string{tool + "(" + spec + ")"}
-	}
-	return []string{tool + "(" + spec + ")", tool + "(" + spec + "/**)"}
+	return nil
 }

@@ -1,115 +1,112 @@
 package configimport
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// servers begins the keys of MCP servers.
-const servers = "mcpServers."
+// serverKey begins the keys of MCP servers.
+const serverKey = "mcpServers."
 
-// sameKeys are the keys of a server that Adze has, too, and its names for them.
-var sameKeys = map[string]string{
-	"command": "command", "args": "args", "cwd": "cwd", "url": "url", "httpUrl": "httpUrl", "type": "type",
-	"timeout": "timeout", "description": "description", "includeTools": "includeTools",
-	"enabled_tools": "includeTools", "excludeTools": "excludeTools", "disabled_tools": "excludeTools",
-	"startup_timeout_sec": "startupTimeoutSec", "env": "env", "environment": "env", "headers": "headers",
-	"http_headers": "headers", "env_http_headers": "headers",
-}
+// sameKeys are the keys of servers that Adze has, too.
+const sameKeys = "command args cwd env url httpUrl type headers timeout startTimeout startup_timeout_sec description " +
+	"includeTools excludeTools"
 
-var (
-	reference = regexp.MustCompile(`^(?:Bearer )?(?:\$\{?|\{env:)([A-Za-z_][A-Za-z0-9_]*)\}?$`)
-	odd       = regexp.MustCompile(`[^A-Z0-9]+`)
-	// secretWord is in an option before a secret, in one with it, or in an address with one.
-	secretWord = regexp.MustCompile(`(?i)(?:token|secret|passw|key|auth|credential)[^=]*(?:=|$)|://[^/]*@|://.*\?`)
-)
+// serverKeys has Adze's names for other keys, each before those of other agents; "-": none is needed.
+const serverKeys = `
+httpUrl codex.url opencode.url
+env environment
+headers http_headers env_http_headers bearer_token_env_var
+startTimeout opencode.timeout
+includeTools enabled_tools
+excludeTools disabled_tools
+- enabled disabled opencode.type`
 
-// servers plans MCP servers. Values of variables and headers become references to variables, because they may be
-// secret. http is whether a URL without a type is for HTTP rather than SSE.
-func (r *reader) servers(all object, http bool) {
+// servers plans MCP servers.
+func servers(r *reader, _ string, value any) {
+	all, _ := value.(object)
 	for _, alias := range slices.Sorted(maps.Keys(all)) {
 		given, ok := all[alias].(object)
-		if !ok {
-			r.left(servers+alias, "not an object")
-			continue
-		}
-		if words, ok := given["command"].([]any); ok && len(words) > 0 { // opencode's
+		if words, list := given["command"].([]any); list && len(words) > 0 { // opencode's
 			given["command"], given["args"] = words[0], words[1:]
 		}
-		if http && given["url"] != nil {
-			given["httpUrl"] = take[string](given, "url")
+		switch at := serverKey + alias; {
+		case !ok:
+			r.left(at, "not an object")
+		case given["enabled"] == false || given["disabled"] == true:
+			r.left(at, "it is turned off")
+		case mayHaveKey(given):
+			r.left(at, "its command or URL may have a key or token. Add it with adze mcp add")
+		default:
+			r.changes[at] = r.server(at, alias, given)
 		}
-		if kind := given["type"]; kind == "local" || kind == "remote" {
-			delete(given, "type")
-		}
-		if given["enabled"] == false || given["disabled"] == true {
-			r.left(servers+alias, "it is turned off")
-			continue
-		}
-		if slices.ContainsFunc(words(given), secretWord.MatchString) {
-			r.left(servers+alias, "its command or URL may have a key or token. Add it with adze mcp add")
-			continue
-		}
-		out := object{}
-		if name := take[string](given, "bearer_token_env_var"); name != "" {
-			out["headers"] = object{"Authorization": "Bearer $" + name}
-		}
-		for key, to := range sameKeys {
-			value, ok := given[key]
-			delete(given, key)
-			if secrets, _ := value.(object); secrets != nil {
-				value = r.references(alias, key, secrets, out[to])
-			}
-			if ok {
-				out[to] = value
-			}
-		}
-		delete(given, "enabled")
-		r.rest(given, servers+alias+".")
-		r.changes[servers+alias] = out
 	}
 }
 
-// words returns the texts of a server that aren't variables or headers.
-func words(server object) (all []string) {
-	for _, key := range []string{"command", "url", "httpUrl"} {
-		text, _ := server[key].(string)
-		all = append(all, text)
-	}
+// mayHaveKey reports whether a command or URL has an option for a secret, or an address with a user or a query.
+func mayHaveKey(server object) bool {
+	secret := regexp.MustCompile(`(?i)(?:token|secret|passw|key|auth|credential)[^=]*(?:=|$)|://[^/]*@|://.*\?`)
 	args, _ := server["args"].([]any)
-	for _, one := range args {
-		text, _ := one.(string)
-		all = append(all, text)
+	for _, word := range append(slices.Clone(args), server["command"], server["url"], server["httpUrl"]) {
+		if text, _ := word.(string); secret.MatchString(text) {
+			return true
+		}
 	}
-	return all
+	return false
 }
 
-// references returns variables or headers with references as their values, beside those of the same kind.
-func (r *reader) references(alias, key string, secrets object, beside any) object {
-	out, _ := beside.(object)
-	if out == nil {
-		out = object{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		text, _ := secrets[name].(string)
-		variable := name
-		if strings.HasSuffix(key, "headers") {
-			variable = odd.ReplaceAllString(strings.ToUpper(alias+"_"+name), "_")
+// server plans a server.
+func (r *reader) server(at, alias string, given object) object {
+	out := object{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value, to := given[name], cmp.Or(rowOf(serverKeys, r.agent+"."+name), rowOf(serverKeys, name))
+		if to == "" && rowOf(sameKeys, name) != "" {
+			to = name
 		}
-		begin := ""
-		if found := reference.FindStringSubmatch(text); found != nil {
-			variable = found[1]
-		} else if key == "env_http_headers" {
-			variable = text
-		} else {
-			r.left(servers+alias+"."+key+"."+name, "its value isn't copied. Set the variable %s", variable)
+		if name == "bearer_token_env_var" {
+			value = object{"Authorization": value}
 		}
-		if strings.HasPrefix(text, "Bearer ") {
-			begin = "Bearer "
+		values, nested := value.(object)
+		switch {
+		case nested && (to == "env" || to == "headers"):
+			if out[to] == nil {
+				out[to] = object{}
+			}
+			for _, one := range slices.Sorted(maps.Keys(values)) {
+				out[to].(object)[one] = r.reference(at, alias, name, one, fmt.Sprint(values[one]))
+			}
+		case to == "":
+			r.left(at+"."+name, "no counterpart")
+		case to != "-":
+			out[to] = value
 		}
-		out[name] = begin + "$" + variable
 	}
 	return out
+}
+
+// reference returns a reference to a variable for the value of a variable or a header, because that may be secret.
+func (r *reader) reference(at, alias, key, name, text string) string {
+	known := regexp.MustCompile(`^(Bearer )?(?:\$\{?|\{env:)([A-Za-z_]\w*)\}?$`)
+	switch key {
+	case "bearer_token_env_var":
+		return "Bearer $" + text
+	case "env_http_headers":
+		return "$" + text
+	}
+	if known.MatchString(text) {
+		return known.ReplaceAllString(text, "$1$$$2")
+	}
+	variable := name
+	if strings.HasSuffix(key, "headers") {
+		variable = strings.ToUpper(regexp.MustCompile(`\W`).ReplaceAllString(alias+"_"+name, "_"))
+	}
+	r.left(at+"."+key+"."+name, "its value isn't copied. Set the variable "+variable)
+	if strings.HasPrefix(text, "Bearer ") {
+		return "Bearer $" + variable
+	}
+	return "$" + variable
 }

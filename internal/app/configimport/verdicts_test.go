@@ -3,6 +3,7 @@ package configimport
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,8 +19,8 @@ import (
 // theirs is a rule of another agent as the test writes it, with the agent's meaning of it.
 type theirs struct {
 	list    string // deny, ask, allow
-	kind    string // Bash, Read, Edit
-	spec    string
+	kinds   string // Bash, Read, Edit
+	from    string // as a plan reports it
 	matches func(subject string) bool
 }
 
@@ -43,16 +44,21 @@ func command(spec string, words bool) func(string) bool {
 	return glob(spec, ".*")
 }
 
-// ignored is the meaning of a pattern of paths as in a .gitignore: also of what is below.
-func ignored(spec string) func(string) bool {
+// ignored is the meaning of a pattern of paths as in a .gitignore: also of what is below. A directory without a slash
+// before it is at any depth if the rule restricts.
+func ignored(spec, slash string, restricts bool) func(string) bool {
 	pattern := spec
 	switch {
+	case restricts && strings.Count(spec, "/") == 1 && strings.HasSuffix(spec, "/**") && spec[0] != '.':
+		pattern = testRoot + "/**/" + spec
 	case strings.HasPrefix(spec, "//"):
 		pattern = spec[1:]
 	case strings.HasPrefix(spec, "~/"):
 		pattern = testHome + spec[1:]
 	case strings.HasPrefix(spec, "./"):
 		pattern = testRoot + spec[1:]
+	case strings.HasPrefix(spec, "/"):
+		pattern = slash + spec
 	case strings.Contains(spec, "/"):
 		pattern = testRoot + "/" + spec
 	default:
@@ -74,80 +80,106 @@ const testRoot, testHome = "/home/me/app", "/home/me"
 var (
 	commandWords = []string{"git", "git push", "git status", "git push origin", "npm", "npm run build", "rm", "ls", "cat", "echo hi", "curl", "make"}
 	commandEnds  = []string{"", ":*", " *", "*"}
-	paths        = []string{".env", "*.env", "src/**", "src/*", "secrets", "docs/a.md", "~/.ssh/**", "//etc/secret/**", "./build", "src/*.go", "**/*.pem"}
+	paths        = []string{".env", "*.env", "src/**", "src/*", "secrets", "docs/a.md", "~/.ssh/**", "//etc/secret/**", "./build", "src/*.go", "**/*.pem", "/x/**", "./src/**", "**/src/**"}
+	oddRules     = []string{"*", "mcp__*", "Bash(run_in_background:true)", "Write(src/**)", "MultiEdit", "Bash(git * main)", "Bash(* --version)", "Agent(Plan)", "Read([ab].go)"}
 	commandLines = []string{"git", "git push", "git push origin main", "git status -s", "git pushx", "npm test", "npm run build", "rm -rf build",
 		"ls", "ls src", "cat docs/a.md", "echo hi", "curl http://x.example", "make", "make install"}
 	targets = []string{testRoot + "/.env", testRoot + "/a/b.env", testRoot + "/src/a.go", testRoot + "/src/b/c.go", testRoot + "/secrets/x",
-		testRoot + "/docs/a.md", testHome + "/.ssh/id", "/etc/secret/x", testRoot + "/build", testRoot + "/a/build/x", testRoot + "/k.pem", testRoot + "/README"}
+		testRoot + "/docs/a.md", testHome + "/.ssh/id", testHome + "/.claude/x/y", testRoot + "/a/src/b.go", "/etc/secret/x", testRoot + "/build", testRoot + "/a/build/x", testRoot + "/k.pem", testRoot + "/README"}
 )
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// agentsModel writes random settings of each agent, with the meaning of their rules in their order.
-var agentsModel = map[string]func(r *rand.Rand) (file, text string, rules []theirs){
-	"claude": func(r *rand.Rand) (string, string, []theirs) {
+// claudeRules writes random rules of Claude Code and of Qwen Code.
+func claudeRules(file, slash string) func(r *rand.Rand) (string, string, []theirs) {
+	return func(r *rand.Rand) (string, string, []theirs) {
 		lists := map[string][]string{}
 		var rules []theirs
-		for range 5 {
-			one := theirs{list: pick(r, ruleLists[:]), kind: pick(r, []string{"Bash", "Bash", "Read", "Edit"})}
-			if one.kind == "Bash" {
-				one.spec = pick(r, commandWords) + pick(r, commandEnds)
-				one.matches = command(one.spec, false)
-			} else {
-				one.spec = pick(r, paths)
-				one.matches = ignored(one.spec)
-			}
-			rules = append(rules, one)
-			lists[one.list] = append(lists[one.list], one.kind+"("+one.spec+")")
+		add := func(list, kinds, text string, matches func(string) bool) {
+			rules = append(rules, theirs{list, kinds, "permissions." + list + " " + text, matches})
+			lists[list] = append(lists[list], text)
 		}
-		return ".claude/settings.json", asJSON(map[string]any{"permissions": lists}), rules
-	},
+		for range 5 {
+			list, kind, spec := pick(r, ruleLists[:]), pick(r, []string{"Bash", "Bash", "Read", "Edit"}), pick(r, paths)
+			switch {
+			case kind == "Bash":
+				spec = pick(r, commandWords) + pick(r, commandEnds)
+				add(list, kind, "Bash("+spec+")", command(spec, false))
+				continue
+			case kind == "Read" && list == "deny": // it denies edits, too
+				kind = "Read Edit"
+			}
+			add(list, kind, kind[:4]+"("+spec+")", ignored(spec, slash, list != allowList))
+		}
+		switch odd := pick(r, oddRules); { // most of them have no counterpart
+		case r.IntN(3) > 0:
+		case odd == "*":
+			add("deny", "Bash Read Edit", odd, func(string) bool { return true })
+		case strings.HasPrefix(odd, "Bash(run"):
+			add("ask", "Bash", odd, func(string) bool { return true })
+		case strings.HasPrefix(odd, "Bash("):
+			add("ask", "Bash", odd, command(odd[5:len(odd)-1], false))
+		default:
+			add(allowList, "", odd, func(string) bool { return false })
+		}
+		return file, asJSON(map[string]any{"permissions": lists}), rules
+	}
+}
+
+// agentsModel writes random settings of each agent, with the meaning of their rules in their order.
+var agentsModel = map[string]func(r *rand.Rand) (file, text string, rules []theirs){
+	"claude": claudeRules(".claude/settings.json", testHome+"/.claude"), "qwen": claudeRules(".qwen/settings.json", testRoot),
 	"codex": func(r *rand.Rand) (string, string, []theirs) {
 		var text strings.Builder
 		var rules []theirs
 		for range 5 {
 			words := pick(r, commandWords)
 			i := r.IntN(3)
-			fmt.Fprintf(&text, "prefix_rule(\n  pattern = %s, # mine\n  decision = %q,\n)\n", asJSON(strings.Fields(words)), []string{"forbidden", "prompt", "allow"}[i])
-			rules = append(rules, theirs{ruleLists[i], "Bash", words, command(words, true)})
+			decision := []string{"forbidden", "prompt", "allow"}[i]
+			fmt.Fprintf(&text, "prefix_rule(\n  pattern = %s, # mine\n  decision = %q,\n)\n", asJSON(strings.Fields(words)), decision)
+			rules = append(rules, theirs{ruleLists[i], "Bash", fmt.Sprintf("default.rules %q %s", decision, words), command(words, true)})
 		}
 		return ".codex/rules/default.rules", text.String(), rules
 	},
 	"gemini": func(r *rand.Rand) (string, string, []theirs) {
-		words := pick(r, commandWords)
-		settings := map[string]any{"tools": map[string]any{"allowed": []string{"run_shell_command(" + words + ")", "write_file"},
-			"exclude": []string{pick(r, []string{"read_file", "web_fetch"})}, "confirmationRequired": []string{pick(r, []string{"replace", "run_shell_command"})}}}
-		rules := []theirs{{"allow", "Bash", words, command(words, true)}, {"allow", "Edit", "", ignored("*")}}
-		all := settings["tools"].(map[string]any)
-		if all["exclude"].([]string)[0] == "read_file" {
-			rules = append(rules, theirs{"deny", "Read", "", func(string) bool { return true }})
+		all := func(string) bool { return true }
+		words, more := pick(r, commandWords), pick(r, commandWords)
+		excluded, confirmed := pick(r, []string{"read_file", "web_fetch"}), pick(r, []string{"replace", "run_shell_command"})
+		rules := []theirs{{allowList, "Bash", "tools.allowed run_shell_command(" + words + ")", command(words, true)},
+			{allowList, "Bash", "tools.allowed run_shell_command(" + more + ")", command(more, true)}}
+		if excluded == "read_file" {
+			rules = append(rules, theirs{"deny", "Read", "tools.exclude read_file", all})
 		}
-		kind := "Edit"
-		if all["confirmationRequired"].([]string)[0] != "replace" {
-			kind = "Bash"
-		}
-		return ".gemini/settings.json", asJSON(settings), append(rules, theirs{"ask", kind, "", func(string) bool { return true }})
+		rules = append(rules, theirs{"ask", map[string]string{"replace": "Edit", "run_shell_command": "Bash"}[confirmed], "tools.confirmationRequired " + confirmed, all})
+		return ".gemini/settings.json", asJSON(map[string]any{"tools": map[string]any{"allowed": []string{"run_shell_command(" + words + ")", "run_shell_command(" + more + ")", "write_file"},
+			"exclude": []string{excluded}, "confirmationRequired": []string{confirmed}}}), rules
 	},
 	"opencode": func(r *rand.Rand) (string, string, []theirs) {
-		var members, edits []string
+		members := map[string][]string{}
 		var rules []theirs
+		add := func(tool, kind, list, spec string, matches func(string) bool) {
+			if !slices.ContainsFunc(rules, func(t theirs) bool { return strings.HasPrefix(t.from, "permission "+tool+" "+spec+" ") }) {
+				rules = append(rules, theirs{list, kind, "permission " + tool + " " + spec + " " + list, matches})
+				members[tool] = append(members[tool], fmt.Sprintf("%q: %q", spec, list))
+			}
+		}
 		for range 5 {
-			list, spec := pick(r, ruleLists[:]), pick(r, append(slices.Clone(commandWords), "*"))
+			spec := pick(r, append(slices.Clone(commandWords), "*"))
 			if spec != "*" {
 				spec += pick(r, []string{"", " *", "*"})
 			}
-			if !slices.ContainsFunc(rules, func(t theirs) bool { return t.spec == spec && t.kind == "Bash" }) {
-				rules = append(rules, theirs{list, "Bash", spec, command(spec, false)})
-				members = append(members, fmt.Sprintf("%q: %q", spec, list))
+			add("bash", "Bash", pick(r, ruleLists[:]), spec, command(spec, false))
+			spec = pick(r, []string{"*", "*.env", "src/*", "src/**", "docs/a.md", "src/*.go", "/etc/secret/*", "~/.ssh/*"})
+			below := testRoot + "/" + spec
+			if strings.ContainsAny(spec[:1], "/~") {
+				below = strings.Replace(spec, "~", testHome, 1)
 			}
-			list, spec = pick(r, ruleLists[:]), pick(r, []string{"*", "*.env", "src/*", "docs/a.md", "src/*.go"})
-			if !slices.ContainsFunc(rules, func(t theirs) bool { return t.spec == spec && t.kind == "Edit" }) {
-				below := glob(testRoot+"/"+spec, ".*")
-				rules = append(rules, theirs{list, "Edit", spec, below})
-				edits = append(edits, fmt.Sprintf("%q: %q", spec, list))
-			}
+			add("edit", "Edit", pick(r, ruleLists[:]), spec, func(path string) bool {
+				inside := strings.HasPrefix(path, testRoot) || strings.ContainsAny(spec[:1], "/~")
+				return inside && glob(below, ".*")(path)
+			})
 		}
-		return "opencode.json", `{"permission": {"bash": {` + strings.Join(members, ", ") + `}, "edit": {` + strings.Join(edits, ",") + `}}}`, rules
+		return "opencode.json", `{"permission": {"bash": {` + strings.Join(members["bash"], ", ") + `}, "edit": {` + strings.Join(members["edit"], ",") + `}}}`, rules
 	},
 }
 
@@ -163,14 +195,13 @@ func asJSON(v any) string {
 func verdict(agent, kind, subject string, rules []theirs, left []string) string {
 	var found theirs
 	for _, r := range rules {
-		if r.kind == kind && r.matches(subject) && (agent == "opencode" || found.list == "" || slices.Index(ruleLists[:], r.list) < slices.Index(ruleLists[:], found.list)) {
+		stronger := found.list == "" || slices.Index(ruleLists[:], r.list) < slices.Index(ruleLists[:], found.list)
+		if strings.Contains(r.kinds, kind) && r.matches(subject) && (agent == "opencode" || stronger) {
 			found = r // opencode: the last one
 		}
 	}
-	name := "permissions." + found.list + " " + found.kind + "(" + found.spec + "):"
-	if found.list != allow && found.list != "" && slices.ContainsFunc(left, func(text string) bool {
-		return strings.HasPrefix(strings.ToLower(text), strings.ToLower(name)) || found.spec == "*" && strings.HasPrefix(text, "permission.bash ask:")
-	}) {
+	reported := func(text string) bool { return strings.HasPrefix(text, found.from+": ") }
+	if found.list != allowList && slices.ContainsFunc(left, reported) {
 		return ""
 	}
 	return found.list
@@ -185,13 +216,13 @@ func readOnly(line string) bool {
 // its rules applies.
 func TestImportedRulesAreEqualOrStricter(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(43, 7))
 	world := permission.World{Roots: []string{testRoot}, Home: testHome, State: testHome + "/.adze"}
 	strictness := map[string]tool.Verdict{"deny": tool.Deny, "ask": tool.Ask, "allow": tool.Allow}
 	calls, milder, kept := 0, 0, map[string]int{}
-	for name, write := range agentsModel {
+	for i, name := range slices.Sorted(maps.Keys(agentsModel)) {
+		r := rand.New(rand.NewPCG(43, uint64(i)))
 		for range 20 {
-			file, text, rules := write(r)
+			file, text, rules := agentsModel[name](r)
 			plan := planOf(t, name, map[string]string{file: text}, "")
 			lists := map[string][]permission.Written{}
 			for _, c := range plan.Changes {
@@ -200,7 +231,7 @@ func TestImportedRulesAreEqualOrStricter(t *testing.T) {
 					lists[list] = append(lists[list], permission.Written{Text: rule})
 				}
 			}
-			given, _, err := permission.ReadRules(lists[allow], lists["ask"], lists["deny"])
+			given, _, err := permission.ReadRules(lists[allowList], lists["ask"], lists["deny"])
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}

@@ -55,8 +55,10 @@ func Read(f project.Directory, trusted bool, set settings.Context,
 	skills, more := contextfiles.Skills(d.Places)
 	unapproved := false
 	d.Found = skills
-	for _, s := range skills {
-		if slices.Contains(settings.Texts(set.DisabledSkills), s.Name) {
+	disabled := settings.Texts(set.DisabledSkills)
+	for i := range skills {
+		s := &skills[i]
+		if slices.Contains(disabled, s.Name) {
 			continue
 		}
 		skill := builtin.Skill{Name: s.Name, Dir: s.Path, Load: func() (string, error) {

@@ -39,7 +39,10 @@ func write(t *testing.T, dir string, files map[string]string) {
 }
 
 func where(t *testing.T) Where {
-	home := t.TempDir()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	return Where{
 		Home: home, Servers: filepath.Join(home, "mcp"), Project: t.TempDir(), Helper: helper,
 		Lookup: func(name string) (string, bool) {
@@ -297,6 +300,15 @@ func TestPlaces(t *testing.T) {
 		{"a link out", map[string]string{"mcp.json -> /etc/hostname": ``}, 0, "[my-plugin:greet]"},
 		{"another file", map[string]string{".mcp.json": `{` + server + `}`}, 0, "[my-plugin:greet]"},
 		{"an invalid skill", map[string]string{"skills/bad/SKILL.md": "no front matter"}, 0, "[my-plugin:greet]"},
+		{"a skill without a name", map[string]string{"skills/bad/SKILL.md": "---\ndescription: x\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a skill with another name", map[string]string{"skills/bad/SKILL.md": "---\nname: good\ndescription: x\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a skill in upper case", map[string]string{"skills/Bad/SKILL.md": "---\nname: Bad\ndescription: x\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a skill with two hyphens", map[string]string{"skills/b--ad/SKILL.md": "---\nname: b--ad\ndescription: x\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a skill that ends with one", map[string]string{"skills/bad-/SKILL.md": "---\nname: bad-\ndescription: x\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a skill without a description", map[string]string{"skills/bad/SKILL.md": "---\nname: bad\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a skill with a long description", map[string]string{"skills/bad/SKILL.md": "---\nname: bad\ndescription: " + strings.Repeat("é", 1025) + "\n---\n"}, 0, "[my-plugin:greet]"},
+		{"a full skill", map[string]string{"skills/f-1/SKILL.md": "---\nname: f-1\ndescription: " + strings.Repeat("é", 1024) +
+			"\nlicense: MIT\ncompatibility: git\nmetadata:\n  a: \"1\"\nallowed-tools: Bash(git:*) Read\n---\n"}, 0, "[my-plugin:f-1 my-plugin:greet]"},
 		{"a skill by a link out", map[string]string{"skills/out/SKILL.md -> /etc/hostname": ""}, 0, "[my-plugin:greet]"},
 		{"deeper skills", map[string]string{"skills/greet/more/deep/SKILL.md": greet, "skills/none/README.md": ""}, 0, "[my-plugin:greet]"},
 		{"skills is a file", map[string]string{"plugin.json": manifest(""), "skills": "x"}, 0, "[]"},
@@ -315,7 +327,30 @@ func TestPlaces(t *testing.T) {
 			if got := fmt.Sprint(skills(p)); len(p.Servers) != c.servers || got != c.skills {
 				t.Errorf("servers %v, skills %s, notes %q", p.Servers, got, p.Notes)
 			}
+			if strings.HasPrefix(c.name, "a skill ") && len(p.Notes) == 0 {
+				t.Error("nothing is reported")
+			}
 		})
+	}
+}
+
+// Section 9: the root is a resolved path, and what replaces a variable isn't read again.
+func TestVariablesInPaths(t *testing.T) {
+	w := where(t)
+	real := filepath.Join(w.Home, "${PLUGIN_DATA}")
+	write(t, w.Home, map[string]string{"${PLUGIN_DATA}/x": "", "link -> ${PLUGIN_DATA}": ""})
+	w.Home = filepath.Join(w.Home, "link")
+	p, err := install(t, w, map[string]string{"plugin.json": manifest(""),
+		"mcp.json": `{"$schema":"` + schemaOfServers + `","mcpServers":{"it":{"type":"stdio","command":"a","args":["${PLUGIN_ROOT}"]}}}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(real, "plugins", "my-plugin", "tree")
+	if s := p.Servers["my-plugin_it"]; s.Args[0] != root || s.Env["PLUGIN_ROOT"] != root || s.Cwd != root {
+		t.Errorf("%+v", s)
+	}
+	if _, err := os.Stat(p.Servers["my-plugin_it"].Env["PLUGIN_DATA"]); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -323,7 +358,7 @@ func TestPlaces(t *testing.T) {
 func TestFormats(t *testing.T) {
 	common := map[string]string{
 		"skills/greet/SKILL.md": greet, "commands/git/st.md": "Look at $ARGUMENTS and {{args}}.",
-		"agents/rev.md":    "---\nname: rev\ndescription: Reviews.\nmodel: opus\n---\nReview.\n",
+		"agents/rev.md":    "---\ndescription: Reviews.\ncapabilities: [\"task1\"]\nmodel: opus\n---\nReview.\n",
 		"hooks/hooks.json": `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"${CLAUDE_PLUGIN_ROOT}/start.sh"}]}]}}`,
 	}
 	for _, c := range []struct {
@@ -365,7 +400,7 @@ func TestFormats(t *testing.T) {
 				}
 			}
 			for _, h := range p.Hooks {
-				if got = append(got, strings.ReplaceAll(h.Command, root, "ROOT")); !h.NoApproval || h.Env["PLUGIN_ROOT"] != root {
+				if got = append(got, strings.ReplaceAll(h.Command, "${CLAUDE_PLUGIN_ROOT}", "ROOT")); !h.NoApproval || h.Env["CLAUDE_PLUGIN_ROOT"] != root {
 					t.Errorf("hook %+v", h)
 				}
 			}

@@ -94,7 +94,7 @@ func TestGit(t *testing.T) {
 		{"file://" + dir + "@nowhere", "couldn't find remote ref nowhere"},
 		{"file://" + dir + "@--upload-pack=touch pwned", "only https, http and file URLs"},
 		{"file://" + dir + "@a:b", "only https, http and file URLs"},
-		{"file:///nowhere", "clone file:///nowhere"},
+		{"file:///nowhere", "read plugin file:///nowhere: git fetch: "},
 		{"ssh://example.com/x", "Clone it yourself, then add the directory"},
 		{"ext::sh -c 'touch pwned'://x", "Clone it yourself"},
 	} {
@@ -207,11 +207,11 @@ func TestHostilePlugins(t *testing.T) {
 		{name: "commands out of the directory", files: map[string]string{".claude-plugin/plugin.json": claude(`,"commands":"../x"`)}, note: "is ignored", has: ".claude-plugin/plugin.json"},
 		{name: "skills at an absolute path", files: map[string]string{".claude-plugin/plugin.json": claude(`,"skills":["/etc"]`)}, note: "is ignored", has: ".claude-plugin/plugin.json"},
 		{name: "hooks out of the directory", files: map[string]string{".claude-plugin/plugin.json": claude(`,"hooks":"./../x.json"`)}, fails: "not a path in the plugin"},
-		{name: "servers out of the directory", files: map[string]string{".claude-plugin/plugin.json": claude(`,"mcpServers":"../x.json"`)}, fails: "not a path in the plugin"},
-		{name: "a server with control characters", files: map[string]string{".claude-plugin/plugin.json": claude(`,"mcpServers":{"a\u001b":{"command":"x"}}`)}, fails: "invalid name of an MCP server"},
+		{name: "servers out of the directory", files: map[string]string{".claude-plugin/plugin.json": claude(`,"mcpServers":"../x.json"`)}, note: "not a path in the plugin", has: ".claude-plugin/plugin.json"},
+		{name: "a server with control characters", files: map[string]string{".claude-plugin/plugin.json": claude(`,"mcpServers":{"a\u001b":{"command":"x"}}`)}, note: "is ignored: invalid name", has: ".claude-plugin/plugin.json"},
 		{name: "invalid hooks", files: map[string]string{".claude-plugin/plugin.json": claude(""), "hooks/hooks.json": `{"hooks":{"PreToolUse":{}}}`}, fails: "must be a list"},
 		{name: "hooks that aren't JSON", files: map[string]string{".claude-plugin/plugin.json": claude(""), "hooks/hooks.json": `{`}, fails: "hooks/hooks.json: invalid JSON"},
-		{name: "servers of another shape", files: map[string]string{".claude-plugin/plugin.json": claude(`,"mcpServers":[]`)}, fails: "mcpServers"},
+		{name: "servers of another shape", files: map[string]string{".claude-plugin/plugin.json": claude(`,"mcpServers":[]`)}, note: "mcpServers is ignored: invalid JSON", has: ".claude-plugin/plugin.json"},
 		{name: "10 MB of hooks", files: map[string]string{".claude-plugin/plugin.json": claude(""), "hooks/hooks.json": strings.Repeat(" ", 10<<20)}, fails: "too large"},
 		{name: "settings for others", files: map[string]string{"qwen-extension.json": claude(`,"permissions":{"allow":["Shell"]},"model":"m","env":{"A":"b"},"settings":[]`)},
 			note: "permissions is ignored", has: "qwen-extension.json"},
@@ -382,7 +382,7 @@ func TestUpdateAndRemove(t *testing.T) {
 	}
 	no := errors.New("no")
 	err := update(no)
-	for _, want := range []string{`-    MCP server a_t = {"command":"y"`, `-    MCP server a_s = {"command":"x"`, `+    MCP server a_s = {"command":"z"`, "-one\n+two", `run.sh: "file" → "program"`, `new.bin: "" → "file"`} {
+	for _, want := range []string{`-    MCP server a_t = {"command":"y"`, `-    MCP server a_s = {"command":"x"`, `+    MCP server a_s = {"command":"z"`, "-one\n+two", "run.sh: -rw------- → -rwx------", "new.bin: ---------- → -rw-------"} {
 		if !errors.Is(err, no) || !strings.Contains(shown.String(), want) {
 			t.Errorf("%v: %q isn't in\n%s", err, want, &shown)
 		}
@@ -415,8 +415,8 @@ func TestUpdateAndRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, _, _ := readTree(w.Home)
-	tokens := left["mcp/mcp-tokens.json"]
-	if len(left) != 3 || strings.Contains(tokens, "a_s") || !strings.Contains(tokens, "mine") || left["mcp/manifests/mcp-mine.json"] == "" {
+	tokens := left["mcp/mcp-tokens.json"].content
+	if len(left) != 3 || strings.Contains(tokens, "a_s") || !strings.Contains(tokens, "mine") || left["mcp/manifests/mcp-mine.json"].mode == 0 {
 		t.Errorf("left: %v", left)
 	}
 	if _, err := os.Stat(filepath.Join(w.Home, "plugins")); err == nil {

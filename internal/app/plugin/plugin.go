@@ -15,17 +15,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/hook"
-	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
-	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
@@ -85,16 +81,17 @@ type Installed struct {
 }
 
 // List returns the installed plugins, sorted by name.
-func List(w Where) ([]Installed, error) {
+func List(w Where) (all []Installed, err error) {
 	entries, err := os.ReadDir(filepath.Join(w.Home, pluginsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list plugins: %w", err)
 	}
-	var all []Installed
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), stagingDir) {
 			i := Installed{Name: e.Name()}
-			i.Err = i.open(w)
+			if i.Record, i.Err = w.record(i.Name); i.Err == nil {
+				i.Plugin, i.Err = w.open(i)
+			}
 			all = append(all, i)
 		}
 	}
@@ -118,21 +115,21 @@ func Load(w Where) (usable []*Plugin, notes []string) {
 }
 
 // open reads an installed plugin if it is as the user approved it.
-func (i *Installed) open(w Where) (err error) {
-	if i.Record, err = w.record(i.Name); err != nil {
-		return err
+func (w Where) open(i Installed) (*Plugin, error) {
+	at, err := filepath.EvalSymlinks(w.dir(i.Name))
+	if err != nil {
+		return nil, err
 	}
-	dir, data := filepath.Join(w.dir(i.Name), treeDir), filepath.Join(w.dir(i.Name), dataDir)
-	name, approved := i.Name, i.Tree
+	dir, data := filepath.Join(at, treeDir), filepath.Join(at, dataDir)
 	check := func() error {
 		all, left, err := readTree(dir)
-		if err == nil && (len(left) > 0 || all.hash() != approved) {
-			err = fmt.Errorf("its files changed since you approved it. Review with 'adze plugin update %s'", name)
+		if err == nil && (len(left) > 0 || all.hash() != i.Tree) {
+			err = fmt.Errorf("its files changed since you approved it. Review with 'adze plugin update %s'", i.Name)
 		}
 		return err
 	}
 	if err := check(); err != nil {
-		return err
+		return nil, err
 	}
 	p, err := read(reading{tree: dir, root: dir, data: data, project: w.Project, lookup: w.Lookup})
 	if err == nil && p.Name != i.Name {
@@ -142,16 +139,16 @@ func (i *Installed) open(w Where) (err error) {
 		err = os.MkdirAll(data, 0o700)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.Definitions.Dir, p.Definitions.Seals = dir, i.Seals
 	for n := range p.Hooks {
 		p.Hooks[n].Check = check
 	}
-	i.Plugin = p
-	return nil
+	return p, nil
 }
 
+// record reads what the user approved.
 func (w Where) record(name string) (r Record, err error) {
 	if !validName(name) {
 		return r, fmt.Errorf("invalid plugin name %q", name)
@@ -160,11 +157,9 @@ func (w Where) record(name string) (r Record, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("plugin %s isn't installed\nSee 'adze plugin list'.", name)
 	}
+	r.Seals = map[string]string{} // without any, no definition is approved
 	if err == nil {
 		err = json.Unmarshal(raw, &r)
-	}
-	if err == nil && r.Seals == nil { // none is approved, rather than all
-		r.Seals = map[string]string{}
 	}
 	return r, err
 }
@@ -186,109 +181,4 @@ func (w Where) forget(ctx context.Context, aliases []string) (err error) {
 		err = errors.Join(err, discover.Forget(ctx, w.Servers, alias))
 	}
 	return err
-}
-
-// staged is a plugin that the user hasn't approved. Nothing of it is used.
-type staged struct {
-	*Plugin
-	Record
-	old *Installed // the plugin that it replaces; nil: none
-
-	where Where
-	files tree
-	dir   string // has them
-}
-
-// fetch copies a plugin's files. old is the plugin that they replace; nil: none. The caller must call drop.
-func fetch(ctx context.Context, w Where, from Source, old *Installed) (_ *staged, err error) {
-	parent := filepath.Join(w.Home, pluginsDir)
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return nil, fmt.Errorf("add a plugin: %w", err)
-	}
-	s := &staged{where: w, old: old, Record: Record{Source: from, Seals: map[string]string{}}}
-	if s.dir, err = os.MkdirTemp(parent, stagingDir); err != nil {
-		return nil, fmt.Errorf("add a plugin: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.drop())
-		}
-	}()
-	source := from.Text
-	if strings.Contains(source, "://") {
-		if source, s.Commit, err = clone(ctx, w, from, s.dir); err != nil {
-			return nil, err
-		}
-	}
-	var left []string
-	dir := filepath.Join(s.dir, treeDir)
-	s.files, left, err = readTree(source)
-	if err == nil {
-		err = s.files.write(dir)
-	}
-	if err == nil {
-		s.Tree = s.files.hash()
-		s.Plugin, err = read(reading{tree: dir, root: "${PLUGIN_ROOT}", data: "${PLUGIN_DATA}"})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read plugin %s: %w", from, err)
-	}
-	s.Notes, s.Aliases = append(s.Notes, left...), slices.Sorted(maps.Keys(s.Servers))
-	_, recorded := w.record(s.Name)
-	switch {
-	case old != nil && s.Name != old.Name:
-		return nil, fmt.Errorf("update plugin %s: the source has a plugin named %s now", old.Name, s.Name)
-	case old == nil && recorded == nil:
-		return nil, fmt.Errorf("plugin %s is already installed\nRun 'adze plugin update %[1]s', or remove it first.",
-			s.Name)
-	}
-	return s, nil
-}
-
-// drop removes the files that were not installed.
-func (s *staged) drop() error {
-	err := os.RemoveAll(s.dir)
-	_ = os.Remove(filepath.Dir(s.dir)) // if it has no other
-	return err
-}
-
-// install saves the approval of the files, and installs them.
-func (s *staged) install(ctx context.Context) error {
-	for _, d := range s.sealed() {
-		s.Seals[d.Path] = d.Seal
-	}
-	raw, err := humanize.JSON(s.Record)
-	dir := s.where.dir(s.Name)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	// What was approved before isn't used if this is interrupted: its record isn't that of the new files.
-	if err == nil {
-		err = os.Rename(filepath.Join(dir, treeDir), filepath.Join(s.dir, "old"))
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = os.Rename(filepath.Join(s.dir, treeDir), filepath.Join(dir, treeDir))
-	}
-	if err == nil {
-		err = os.RemoveAll(filepath.Join(dir, recordFile))
-	}
-	if err == nil {
-		_, err = atomicfile.Write(filepath.Join(dir, recordFile), append(raw, '\n'), atomicfile.Options{Mode: 0o600})
-	}
-	if err != nil {
-		return fmt.Errorf("install plugin %s: %w", s.Name, err)
-	}
-	if s.old == nil {
-		return nil
-	}
-	return s.where.forget(ctx, slices.DeleteFunc(s.old.Aliases, func(alias string) bool {
-		return slices.Contains(s.Aliases, alias)
-	}))
-}
-
-// sealed returns the definitions of the files that were fetched.
-func (s *staged) sealed() []contextfiles.Sealed {
-	d := s.Definitions
-	d.Dir = filepath.Join(s.dir, treeDir)
-	return contextfiles.Places{Plugins: []contextfiles.Plugin{d}}.Sealed()
 }

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
@@ -23,12 +26,28 @@ func Review(ctx context.Context, w Where, from Source, old *Installed, out io.Wr
 	if old != nil && old.Tree == "" { // its record can't be read
 		return old.Err
 	}
-	s, err := fetch(ctx, w, from, old)
-	if err != nil {
-		return err
+	parent := filepath.Join(w.Home, pluginsDir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return fmt.Errorf("add a plugin: %w", err)
 	}
-	defer func() { err = errors.Join(err, s.drop()) }()
-	if old != nil && old.Err == nil && old.Tree == s.Tree {
+	dir, err := os.MkdirTemp(parent, stagingDir)
+	if err != nil {
+		return fmt.Errorf("add a plugin: %w", err)
+	}
+	defer func() {
+		err = errors.Join(err, os.RemoveAll(dir))
+		_ = os.Remove(parent) // if it has no other
+	}()
+	s, err := w.fetch(ctx, from, dir)
+	_, recorded := w.record(s.Name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read plugin %s: %w", from, err)
+	case old == nil && recorded == nil:
+		return fmt.Errorf("plugin %s is already installed\nRun 'adze plugin update %[1]s', or remove it first.", s.Name)
+	case old != nil && s.Name != old.Name:
+		return fmt.Errorf("update plugin %s: the source has a plugin named %s now", old.Name, s.Name)
+	case old != nil && old.Err == nil && old.Tree == s.Tree:
 		_, err := fmt.Fprintf(out, "%s is up to date (%s).\n", old.Name, old.Pin())
 		return err
 	}
@@ -38,10 +57,15 @@ func Review(ctx context.Context, w Where, from Source, old *Installed, out io.Wr
 		fmt.Fprintln(out, "note: "+tool.Visible(n))
 	}
 	if old != nil {
-		fmt.Fprint(out, "Changes:\n", tool.Visible(s.changes()))
+		fmt.Fprint(out, "Changes:\n", tool.Visible(s.changes(w.dir(s.Name))))
 	}
 	if err = agree(); err == nil {
-		err = s.install(ctx)
+		err = w.install(s)
+	}
+	if err == nil && old != nil {
+		err = w.forget(ctx, slices.DeleteFunc(slices.Clone(old.Aliases), func(alias string) bool {
+			return slices.Contains(s.Aliases, alias)
+		}))
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(out, "Installed %s. It takes effect in new sessions.\n", s.Name)
@@ -49,10 +73,83 @@ func Review(ctx context.Context, w Where, from Source, old *Installed, out io.Wr
 	return err
 }
 
+// staged is a plugin that the user hasn't approved. Nothing of it is used.
+type staged struct {
+	Plugin
+	Record
+	files       tree
+	dir         string // has them
+	definitions []contextfiles.Sealed
+}
+
+// fetch copies a plugin's files to a directory.
+func (w Where) fetch(ctx context.Context, from Source, dir string) (s staged, err error) {
+	s.Source = from
+	source := from.Text
+	if strings.Contains(source, "://") {
+		if source, s.Commit, err = w.clone(ctx, from, dir); err != nil {
+			return s, err
+		}
+	}
+	files, left, err := readTree(source)
+	to := filepath.Join(dir, treeDir)
+	if err == nil {
+		err = files.write(to)
+	}
+	if err == nil {
+		err = s.read(to)
+	}
+	s.Notes = append(s.Notes, left...)
+	return s, err
+}
+
+// read reads a plugin as it is written.
+func (s *staged) read(dir string) error {
+	files, _, err := readTree(dir)
+	if err != nil {
+		return err
+	}
+	p, err := read(reading{tree: dir, root: "${PLUGIN_ROOT}", data: "${PLUGIN_DATA}"})
+	if err != nil {
+		return err
+	}
+	p.Definitions.Dir = dir
+	s.Plugin, s.files, s.dir, s.Tree, s.Seals = *p, files, dir, files.hash(), map[string]string{}
+	s.Aliases = slices.Sorted(maps.Keys(s.Servers))
+	for _, d := range (contextfiles.Places{Plugins: []contextfiles.Plugin{p.Definitions}}).Sealed() {
+		if d.Err != nil {
+			s.Notes = append(s.Notes, d.Err.Error())
+			continue
+		}
+		s.definitions, s.Seals[d.Path] = append(s.definitions, d), d.Seal
+	}
+	return nil
+}
+
+// install saves the approval of the files, and installs them. If it is interrupted, nothing of the plugin is used.
+func (w Where) install(s staged) error {
+	dir := w.dir(s.Name)
+	raw, err := humanize.JSON(s.Record)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(filepath.Join(dir, recordFile)), os.RemoveAll(filepath.Join(dir, treeDir)),
+			os.MkdirAll(dir, 0o700))
+	}
+	if err == nil {
+		err = os.Rename(s.dir, filepath.Join(dir, treeDir))
+	}
+	if err == nil {
+		_, err = atomicfile.Write(filepath.Join(dir, recordFile), append(raw, '\n'), atomicfile.Options{Mode: 0o600})
+	}
+	if err != nil {
+		return fmt.Errorf("install plugin %s: %w", s.Name, err)
+	}
+	return nil
+}
+
 // describe returns what the plugin adds, and what it may run.
 func (s *staged) describe() string {
 	var items []trust.Item
-	for _, alias := range slices.Sorted(maps.Keys(s.Servers)) {
+	for _, alias := range s.Aliases {
 		item := trust.Item{Effect: trust.AddsTools, What: "MCP server " + alias}
 		if s.Servers[alias].Command != "" {
 			item.Effect = trust.RunsProgram
@@ -65,7 +162,7 @@ func (s *staged) describe() string {
 		what := strings.TrimSpace("hook " + string(h.Event) + " " + h.Matcher)
 		items = append(items, trust.Item{Effect: trust.RunsProgram, What: what, Text: h.Command + h.URL + h.Prompt})
 	}
-	for _, d := range s.sealed() {
+	for _, d := range s.definitions {
 		item := trust.Item{Effect: trust.AddsTools, What: d.What, Text: d.Path}
 		if len(d.Runs) > 0 {
 			item.Effect, item.Text = trust.RunsProgram, d.Path+" "+strings.Join(d.Runs, "; ")
@@ -81,32 +178,24 @@ func (s *staged) describe() string {
 // maxDiff is the maximum size of the differences of files that an update shows.
 const maxDiff = 64 << 10
 
-// changes returns how an update differs from the installed plugin: what it may run, and its files.
-func (s *staged) changes() string {
-	old := &staged{dir: s.where.dir(s.Name), Plugin: &Plugin{}}
-	dir := filepath.Join(old.dir, treeDir)
-	if p, err := read(reading{tree: dir, root: "${PLUGIN_ROOT}", data: "${PLUGIN_DATA}"}); err == nil {
-		old.Plugin = p
-	}
-	old.files, _, _ = readTree(dir) // what can't be read is shown as new
-	var b strings.Builder
-	b.WriteString(edit.Compare(old.describe(), s.describe()).Unified("approved", "new"))
+// changes returns how an update differs from the plugin that is installed in a directory: what it may run, and its
+// files. What can't be read is shown as new.
+func (s *staged) changes(dir string) string {
+	var old staged
+	_ = old.read(filepath.Join(dir, treeDir))
+	b := edit.Compare(old.describe(), s.describe()).Unified("approved", "new")
 	all := maps.Clone(s.files)
 	maps.Copy(all, old.files)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		before, after := old.files[path], s.files[path]
-		if before == after {
-			continue
+		diff := edit.Compare(before.content, after.content).Unified(path, path)
+		whole := len(b)+len(diff) <= maxDiff && utf8.ValidString(diff)
+		if before.mode != after.mode || before.content != after.content && !whole {
+			b += fmt.Sprintf("%s: %s → %s\n", path, before.mode, after.mode)
 		}
-		kind, content, _ := strings.Cut(after, "\n")
-		was, earlier, _ := strings.Cut(before, "\n")
-		diff := edit.Compare(earlier, content).Unified(path, path)
-		if kind != was || diff == "" || b.Len()+len(diff) > maxDiff || !utf8.ValidString(diff) {
-			fmt.Fprintf(&b, "%s: %q → %q\n", path, was, kind)
-		}
-		if b.Len()+len(diff) <= maxDiff && utf8.ValidString(diff) {
-			b.WriteString(diff)
+		if whole {
+			b += diff
 		}
 	}
-	return b.String()
+	return b
 }

@@ -46,12 +46,12 @@ func (s Source) String() string { return strings.TrimSuffix(s.Text+"@"+s.Rev, "@
 
 // clone checks one commit out in dir/checkout, in a sandbox, without the user's configuration of git, hooks, filters
 // and submodules.
-func clone(ctx context.Context, w Where, from Source, dir string) (to, commit string, err error) {
+func (w Where) clone(ctx context.Context, from Source, dir string) (to, commit string, err error) {
 	scheme, _, _ := strings.Cut(from.Text, "://")
 	if !slices.Contains([]string{"https", "http", "file"}, scheme) || strings.HasPrefix(from.Rev, "-") ||
 		strings.ContainsAny(from.Rev, ": ") {
-		return "", "", fmt.Errorf("clone %s: only https, http and file URLs with a branch, tag or commit are "+
-			"supported\nClone it yourself, then add the directory.", from)
+		return "", "", errors.New("only https, http and file URLs with a branch, tag or commit are supported\n" +
+			"Clone it yourself, then add the directory.")
 	}
 	to, repo := filepath.Join(dir, "checkout"), filepath.Join(dir, "git")
 	env := []string{
@@ -66,18 +66,18 @@ func clone(ctx context.Context, w Where, from Source, dir string) (to, commit st
 	}
 	runner := proc.Open(proc.Options{Helper: w.Helper})
 	defer func() { err = errors.Join(err, runner.Close()) }()
-	program := []string{"git", "--git-dir=" + repo, "--work-tree=" + to, "-c", "core.hooksPath=" + os.DevNull}
 	git := func(args ...string) (string, error) {
+		program := []string{"git", "--git-dir=" + repo, "--work-tree=" + to, "-c", "core.hooksPath=" + os.DevNull}
 		out, err := runner.Run(ctx, proc.Command{
 			Argv: slices.Concat(program, args), Dir: dir, Env: env, Timeout: 5 * time.Minute,
 			Sandbox: &sandbox.Spec{Mode: sandbox.WorkspaceNetwork, Roots: []string{dir}},
 		})
 		said := strings.TrimSpace(out.Output.String())
 		if err != nil {
-			return "", fmt.Errorf("clone %s in a sandbox: %w\nClone it yourself, then add the directory.", from, err)
+			return "", fmt.Errorf("git in a sandbox: %w\nClone it yourself, then add the directory.", err)
 		}
 		if out.Ended != proc.Exited || out.Exit != 0 {
-			err = fmt.Errorf("clone %s: git %s: %s", from, args[0], tool.Visible(said))
+			err = fmt.Errorf("git %s: %s", args[0], tool.Visible(said))
 		}
 		return said, err
 	}
@@ -90,10 +90,9 @@ func clone(ctx context.Context, w Where, from Source, dir string) (to, commit st
 		_, err = git("init", "-q", "--template=")
 	}
 	if err == nil {
-		rev := cmp.Or(from.Rev, "HEAD")
-		fetch := []string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--", from.Text, rev}
-		if _, err = git(slices.Insert(slices.Clone(fetch), 1, "--depth=1")...); err != nil { // some servers can't
-			_, err = git(fetch...)
+		fetch := []string{"--no-tags", "--no-recurse-submodules", "--", from.Text, cmp.Or(from.Rev, "HEAD")}
+		if _, err = git(append([]string{"fetch", "-q", "--depth=1"}, fetch...)...); err != nil { // some servers can't
+			_, err = git(append([]string{"fetch", "-q"}, fetch...)...)
 		}
 	}
 	if err == nil {
@@ -111,13 +110,14 @@ const (
 	maxBytes = 50 << 20
 )
 
-// tree is the files of a plugin by path: their content after their kind.
-type tree map[string]string
+// file is a file of a plugin: a program, another file, or a link.
+type file struct {
+	mode    fs.FileMode
+	content string // the target of a link
+}
 
-// The kinds of files in a tree, and their modes.
-const link = "link"
-
-var modes = map[string]fs.FileMode{"file": 0o600, "program": 0o700}
+// tree is the files of a plugin by path.
+type tree map[string]file
 
 // readTree reads regular files, and links that stay within the directory. It returns what it left out.
 func readTree(dir string) (all tree, left []string, err error) {
@@ -127,48 +127,45 @@ func readTree(dir string) (all tree, left []string, err error) {
 	}
 	defer root.Close()
 	all = tree{}
-	size := 0
+	room := maxBytes
 	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err == nil && strings.EqualFold(d.Name(), ".git"):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case err != nil || d.IsDir() && path == ".":
+		case err == nil && d.IsDir() && strings.EqualFold(d.Name(), ".git"):
+			return fs.SkipDir
+		case err != nil, d.IsDir() && path == ".", strings.EqualFold(d.Name(), ".git"):
 			return err
 		case tool.Hidden(path) || strings.ContainsAny(path, "\\\n\t") || !utf8.ValidString(path):
 			return fmt.Errorf("invalid file name %q", path)
 		case d.IsDir():
 			return nil
+		case len(all) == maxFiles:
+			return fmt.Errorf("it has more than %d files", maxFiles)
 		}
-		kind := "file"
+		one := file{mode: 0o600}
 		info, err := root.Stat(path)
 		switch {
 		case err != nil:
 			left = append(left, path+" is left out: it is a link out of the plugin, or to nothing")
 			return nil
 		case d.Type() == fs.ModeSymlink:
-			target, err := root.Readlink(path)
-			all[path] = link + "\n" + target
-			return err
+			one.mode = fs.ModeSymlink
+			one.content, err = root.Readlink(path)
 		case !info.Mode().IsRegular():
 			left = append(left, path+" is left out: it is not a regular file")
 			return nil
-		case info.Mode()&0o100 != 0:
-			kind = "program"
+		default:
+			var content []byte
+			content, err = readAtMost(root, path, room)
+			one.content, one.mode = string(content), one.mode|info.Mode()&0o100
 		}
-		content, err := readAtMost(root, path, maxBytes-size)
-		if size += len(content); err == nil && len(all) == maxFiles {
-			err = fmt.Errorf("it has more than %d files", maxFiles)
-		}
-		all[path] = kind + "\n" + string(content)
+		room -= len(one.content)
+		all[path] = one
 		return err
 	})
 	return all, left, err
 }
 
-// readAtMost reads a file.
+// readAtMost reads a regular file.
 func readAtMost(root *os.Root, path string, room int) ([]byte, error) {
 	f, err := root.Open(path)
 	if err != nil {
@@ -188,17 +185,18 @@ func readAtMost(root *os.Root, path string, room int) ([]byte, error) {
 
 // write writes the files into a new directory.
 func (t tree) write(dir string) error {
-	for _, path := range slices.Sorted(maps.Keys(t)) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	for path, one := range t {
 		to := filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
+		err := os.MkdirAll(filepath.Dir(to), 0o700)
+		if err == nil && one.mode == fs.ModeSymlink {
+			err = os.Symlink(one.content, to)
+		} else if err == nil {
+			err = os.WriteFile(to, []byte(one.content), one.mode)
 		}
-		kind, content, _ := strings.Cut(t[path], "\n")
-		write := func() error { return os.WriteFile(to, []byte(content), modes[kind]) }
-		if kind == link {
-			write = func() error { return os.Symlink(content, to) }
-		}
-		if err := write(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -209,7 +207,7 @@ func (t tree) write(dir string) error {
 func (t tree) hash() string {
 	sum := sha256.New()
 	for _, path := range slices.Sorted(maps.Keys(t)) {
-		fmt.Fprintf(sum, "%q %x\n", path, sha256.Sum256([]byte(t[path])))
+		fmt.Fprintf(sum, "%q %s %x\n", path, t[path].mode, sha256.Sum256([]byte(t[path].content)))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -97,14 +97,14 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 		case contextfiles.LiteralPart, contextfiles.ArgumentsPart:
 			piece := p.Text
 			if p.Kind == contextfiles.ArgumentsPart {
-				piece = argumentOf(p, words)
+				piece = argumentOf(c, p, words)
 			}
 			text.WriteString(piece)
 			if c.Mentions {
 				mentions.WriteString(piece)
 			}
 		case contextfiles.ShellPart:
-			out, err := runForPrompt(ctx, s, c.Allowed, shellLine(p.Shell, words))
+			out, err := runForPrompt(ctx, s, c.Allowed, shellLine(c, p.Shell, words))
 			if err != nil {
 				return Expansion{}, errorf("/%s: %s:%d: %v", c.Name, file, p.Line, err)
 			}
@@ -131,23 +131,27 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 }
 
 // argumentOf returns the arguments that a part stands for.
-func argumentOf(p contextfiles.Part, words string) string {
+func argumentOf(c contextfiles.Command, p contextfiles.Part, words string) string {
 	if p.Arg == 0 {
 		return words
 	}
-	if all := splitQuoted(words); p.Arg <= len(all) {
-		return all[p.Arg-1]
+	all := splitQuoted(words)
+	switch {
+	case p.Arg > len(all):
+		return ""
+	case p.Arg == c.Last:
+		return strings.Join(all[p.Arg-1:], " ")
 	}
-	return ""
+	return all[p.Arg-1]
 }
 
 // shellLine returns a command with its arguments inserted, as one quoted word each time.
-func shellLine(parts []contextfiles.Part, words string) string {
+func shellLine(c contextfiles.Command, parts []contextfiles.Part, words string) string {
 	var b strings.Builder
 	for _, p := range parts {
 		if p.Kind != contextfiles.ArgumentsPart {
 			b.WriteString(p.Text)
-		} else if argument := argumentOf(p, words); argument != "" {
+		} else if argument := argumentOf(c, p, words); argument != "" {
 			b.WriteString(shellwords.Quote(argument))
 		}
 	}

@@ -10,6 +10,7 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -121,11 +122,8 @@ func (s *Store) Forget(directory string) error {
 // Seals returns what identifies the content of the files that the user approved, by their paths; empty: none. They are
 // compared when a file is used, because comparing hundreds of files would delay the start.
 func (s *Store) Seals(directory string) map[string]string {
-	seals := map[string]string{}
-	raw, err := os.ReadFile(s.sealsPath(directory))
-	if err != nil { // nothing is approved
-		return seals
-	}
+	raw, _ := os.ReadFile(s.sealsPath(directory)) // nothing is approved if it can't be read
+	seals := make(map[string]string, bytes.Count(raw, []byte("\n")))
 	for line := range strings.Lines(string(raw)) {
 		quoted, seal, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if path, err := strconv.Unquote(quoted); err == nil {

@@ -1,6 +1,7 @@
 package contextfiles
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,8 +32,8 @@ func Agents(p Places) ([]Agent, []string) {
 	for _, d := range dirs {
 		files, err := d.files(maxDefinitions)
 		notes = noted(notes, err)
-		for _, rel := range files {
-			a, err := d.agent(rel)
+		for _, path := range files {
+			a, err := d.agent(path)
 			if notes = noted(notes, err); err == nil {
 				all = append(all, a)
 			}
@@ -40,6 +41,8 @@ func Agents(p Places) ([]Agent, []string) {
 	}
 	return unique(all, func(a Agent) string { return a.Name }), notes
 }
+
+func isRemoved(name string) bool { return strings.HasPrefix(name, removed) }
 
 // noted adds an error to notes; nil: none.
 func noted(notes []string, err error) []string {
@@ -49,42 +52,41 @@ func noted(notes []string, err error) []string {
 	return append(notes, err.Error())
 }
 
-func (d definitionDir) agent(rel string) (Agent, error) {
-	m, err := d.whole(rel)
-	if m.Name == "" && strings.Contains(d.place.dir, "opencode/") {
-		m.Name = strings.TrimSuffix(rel, filepath.Ext(rel))
+func (d definitionDir) agent(path string) (Agent, error) {
+	m, err := d.whole(path)
+	if m.Name == "" { // that of its file, as in opencode and in plugins of Claude Code
+		m.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
 	if err == nil {
 		err = m.check()
 	}
-	if err == nil && m.Permissions != nil {
-		err = fmt.Errorf("read %s: the key permission isn't supported, and it may be a restriction. List its tools",
-			m.path)
+	if err == nil && m.Kind != "" && m.Kind != "local" {
+		err = fmt.Errorf("read %s: kind %q isn't supported", path, humanize.Line(m.Kind, maxAbout))
 	}
-	if err != nil {
-		return Agent{}, err
-	}
-	mode, err := m.mode()
-	if err != nil {
+	mode, bad := m.mode()
+	if err = cmp.Or(err, bad); err != nil {
 		return Agent{}, err
 	}
 	a := Agent{
 		Name: d.name(m.Name), Description: m.Description, Prompt: m.body, Without: m.Without, Mode: mode,
 		Path: m.path, Scope: d.scope,
 	}
-	for _, name := range m.Tools {
+	for _, name := range slices.Concat(m.Tools, m.Permissions) {
 		if out, ok := strings.CutPrefix(name, removed); ok {
 			a.Without = append(a.Without, out)
 		}
+		if name == removed+"edit" { // opencode's name for all that edit
+			a.Without = append(a.Without, "write")
+		}
 	}
-	if len(a.Without) == len(m.Without) { // otherwise all the others
+	switch all := slices.Contains(m.Tools, "*") || slices.ContainsFunc(m.Tools, isRemoved); {
+	case slices.Contains(m.Permissions, "deny") || slices.Contains(m.Permissions, "ask"):
+		a.Tools = list{}
+	case !all:
 		a.Tools = m.Tools
 	}
-	if m.Model != "inherit" && d.plugin == "" {
+	if m.Model != "inherit" && d.plugin.Name == "" {
 		a.Model = m.Model
-	}
-	if slices.Contains(a.Tools, "*") {
-		a.Tools = nil
 	}
 	return a, nil
 }
@@ -121,11 +123,14 @@ type Skill struct {
 	Hides []string // paths of skills with the same name, which are ignored
 	Scope Scope
 
-	dir *definitionDir
-	rel string // of its file
+	dir  *definitionDir
+	file string
 }
 
-const skillFile = "SKILL.md"
+const (
+	skillFile     = string(filepath.Separator) + "SKILL.md"
+	maxSkillAbout = 1024 // characters of a description in the Agent Skills specification
+)
 
 // Skills lists the skills: those of the project, if it is trusted, then the user's. The first of equal names counts.
 // None is read yet.
@@ -137,24 +142,30 @@ func Skills(p Places) ([]Skill, []string) {
 		files, err := d.files(maxDefinitions)
 		notes = noted(notes, err)
 		all = slices.Grow(all, len(files))
-		for _, rel := range files {
-			name := filepath.Dir(rel)
-			if err := checkName(filepath.Join(d.dir, name), name); err != nil {
+		for _, path := range files {
+			s := d.skill(path)
+			key := strings.ToLower(s.Name)
+			if err := checkName(s.Path, s.own()); err != nil {
 				notes = append(notes, err.Error())
-				continue
+			} else if i, there := at[key]; there {
+				all[i].Hides = append(all[i].Hides, s.Path)
+			} else {
+				at[key] = len(all)
+				all = append(all, s)
 			}
-			path := filepath.Join(d.dir, name)
-			name = d.name(name)
-			if i, there := at[strings.ToLower(name)]; there {
-				all[i].Hides = append(all[i].Hides, path)
-				continue
-			}
-			at[strings.ToLower(name)] = len(all)
-			all = append(all, Skill{Name: name, Path: path, Scope: d.scope, dir: &d, rel: rel})
 		}
 	}
 	return all, notes
 }
+
+func (d *definitionDir) skill(path string) Skill {
+	s := Skill{Path: strings.TrimSuffix(path, skillFile), Scope: d.scope, dir: d, file: path}
+	s.Name = d.name(s.own())
+	return s
+}
+
+// own returns the name of the skill's directory.
+func (s Skill) own() string { return s.Path[len(s.dir.dir)+1:] }
 
 // About is what a skill says about itself.
 type About struct {
@@ -164,19 +175,33 @@ type About struct {
 
 // About reads the skill's front matter.
 func (s Skill) About() (About, error) {
-	m, err := s.dir.front(s.rel)
+	m, err := s.dir.front(s.file)
 	if err == nil {
-		m.Name = filepath.Dir(s.rel)
-		err = m.check()
+		err = s.check(m)
 	}
 	return About{m.Description, m.Manual}, err
 }
 
 // Read returns the skill's current text and its allowed-tools; nil: it has none.
 func (s Skill) Read() (text string, allowed []string, err error) {
-	m, err := s.dir.whole(s.rel)
+	m, err := s.dir.whole(s.file)
+	if err == nil {
+		err = s.check(m)
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("load skill %s: %w", s.Name, err)
 	}
 	return m.body, m.Allowed, nil
+}
+
+// check returns an error if the skill can't be used. Its name is that of its directory.
+func (s Skill) check(m matter) error {
+	own := s.own()
+	odd := strings.Trim(own, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Contains("-"+own+"-", "--")
+	if s.dir.plugin.Strict && (m.Name != own || odd || m.long) {
+		return fmt.Errorf("read %s: it isn't a skill of the Agent Skills specification: its name must be that of its "+
+			"directory, of a-z, 0-9 and single -, and its description at most %d characters", m.path, maxSkillAbout)
+	}
+	m.Name = own
+	return m.check()
 }

@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/toml"
 )
 
 // Command is a prompt in a file that the user sends by name: commands/git/commit.md is /git:commit.
@@ -22,6 +22,7 @@ type Command struct {
 	Scope       Scope
 	Mentions    bool // @path in its text attaches a file
 	Parts       []Part
+	Last        int // the number of the argument that is the rest of them; 0: none
 }
 
 // Part is a piece of a command's prompt.
@@ -81,8 +82,8 @@ func Commands(p Places) ([]Command, []string) {
 	for _, d := range dirs {
 		files, err := d.files(maxDefinitions)
 		notes = noted(notes, err)
-		for _, rel := range files {
-			c, err := d.command(rel)
+		for _, path := range files {
+			c, err := d.command(path)
 			if notes = noted(notes, err); err == nil {
 				all = append(all, c)
 			}
@@ -92,18 +93,17 @@ func Commands(p Places) ([]Command, []string) {
 }
 
 // command reads a command file.
-func (d definitionDir) command(rel string) (Command, error) {
-	path := filepath.Join(d.dir, rel)
-	f, err := d.open(rel)
+func (d definitionDir) command(path string) (Command, error) {
+	f, err := d.open(path)
 	if err == nil {
-		err = d.approved(rel, f.text, true)
+		err = d.approved(path, f.text, true)
 	}
 	if err != nil {
 		return Command{}, err
 	}
-	ext := filepath.Ext(rel)
-	c := Command{Path: f.path, Scope: d.scope, Mentions: d.form == dollars,
-		Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)), "/", ":")}
+	ext := filepath.Ext(path)
+	c := Command{Path: f.path, Scope: d.scope, Mentions: d.form != braces,
+		Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(path[len(d.dir)+1:], ext)), "/", ":")}
 	if err := checkName(path, c.Name); err != nil {
 		return Command{}, err
 	}
@@ -115,10 +115,15 @@ func (d definitionDir) command(rel string) (Command, error) {
 		text, first, err = c.fromMarkdown(text)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
-		err = &lineError{first, "the prompt is empty"}
+		err = onLine(first, "the prompt is empty")
 	}
 	if err == nil {
 		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first)
+	}
+	for n := 9; n > 0 && c.Last == 0 && d.form == dollarsRest; n-- {
+		if strings.Contains(text, fmt.Sprint("$", n)) {
+			c.Last = n
+		}
 	}
 	if err != nil {
 		return Command{}, at(path, err)
@@ -130,11 +135,13 @@ func (d definitionDir) command(rel string) (Command, error) {
 	return c, nil
 }
 
+func onLine(line int, text string) error { return &toml.Error{Line: line, Text: text} }
+
 // at returns an error in a file, with its line.
 func at(path string, err error) error {
-	var l *lineError
+	var l *toml.Error
 	if errors.As(err, &l) {
-		return fmt.Errorf("read %s:%d: %s", path, l.line, l.text)
+		return fmt.Errorf("read %s:%d: %s", path, l.Line, l.Text)
 	}
 	return fmt.Errorf("read %s: %w", path, err)
 }
@@ -146,19 +153,14 @@ func firstLine(text string) string {
 
 // fromTOML sets the description, and returns the prompt and its first line.
 func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
-	found, err := tomlStrings(text)
-	if err != nil {
-		return "", 1, err
+	found, lines, err := toml.Read([]byte(text))
+	prompt, ok := found["prompt"].(string)
+	if err == nil && !ok {
+		err = errors.New("expected prompt = \"…\"")
 	}
-	p, ok := found["prompt"]
-	if !ok {
-		return "", 1, errors.New("expected prompt = \"…\"")
-	}
-	c.Description = found["description"].text
-	return p.text, p.line, nil
+	c.Description, _ = found["description"].(string)
+	return prompt, lines["prompt"], err
 }
-
-var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
 
 // fromMarkdown reads the front matter, if any, and returns the prompt and its first line.
 func (c *Command) fromMarkdown(text string) (prompt string, first int, err error) {
@@ -167,18 +169,18 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	}
 	front, body, ok := split(text)
 	if !ok {
-		return "", 1, &lineError{1, "the front matter isn't closed with a line of ---"}
+		return "", 1, onLine(1, "the front matter isn't closed with a line of ---")
 	}
 	m, plainly := plain(front)
 	if !plainly {
 		var err error
 		if m, err = fromYAML(front); err != nil {
 			line, why := 1, "the front matter isn't valid YAML"
-			if found := yamlLine().FindStringSubmatch(err.Error()); found != nil {
+			if found := regexp.MustCompile(`line (\d+): (.*)`).FindStringSubmatch(err.Error()); found != nil {
 				line, _ = strconv.Atoi(found[1])
 				why += ": " + found[2]
 			}
-			return "", 1, &lineError{line + 1, why}
+			return "", 1, onLine(line+1, why)
 		}
 	}
 	c.Description, c.Hint, c.Allowed = m.Description, m.Hint, m.Allowed
@@ -199,7 +201,7 @@ func (f form) parts(text string, line int) ([]Part, error) {
 		}
 		p.Line = line + strings.Count(text[:i], "\n")
 		if err != nil {
-			return nil, &lineError{p.Line, err.Error()}
+			return nil, onLine(p.Line, err.Error())
 		}
 		parts = appendLiteral(parts, text, from, i, line)
 		for j := range p.Shell {
@@ -225,7 +227,7 @@ func (f form) placeholder(s string, begins bool) (Part, int, error) {
 	if arg, length := f.argument(s); length > 0 {
 		return Part{Kind: ArgumentsPart, Arg: arg}, length, nil
 	}
-	if f == dollars {
+	if f != braces {
 		if rest, ok := strings.CutPrefix(s, "!`"); ok && begins {
 			if end := strings.IndexAny(rest, "`\n"); end > 0 && rest[end] == '`' {
 				return Part{Kind: ShellPart, Shell: f.shell(strings.TrimSpace(rest[:end]))}, end + len("!``"), nil
@@ -300,7 +302,7 @@ func (f form) argument(s string) (arg, length int) {
 			return 0, len(p)
 		}
 	}
-	if f == dollars && len(s) > 1 && s[0] == '$' && '1' <= s[1] && s[1] <= '9' &&
+	if f != braces && len(s) > 1 && s[0] == '$' && '1' <= s[1] && s[1] <= '9' &&
 		(len(s) == 2 || s[2] < '0' || s[2] > '9') {
 		return int(s[1] - '0'), 2
 	}

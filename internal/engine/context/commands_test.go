@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/engine/toml"
 )
 
 func TestCommands(t *testing.T) {
@@ -26,11 +28,11 @@ func TestCommands(t *testing.T) {
 			{Kind: LiteralPart, Text: "\nFix ", Line: 5}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " with ", Line: 6},
 			{Kind: ShellPart, Line: 6, Shell: []Part{{Kind: LiteralPart, Text: "go vet ", Line: 6}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " ${X}", Line: 6}}},
 			{Kind: LiteralPart, Text: " and ", Line: 6}, {Kind: FilePart, Text: "a b.txt", Line: 6}, {Kind: LiteralPart, Text: ".", Line: 6},
-		}},
+		}, 0},
 		{"git:commit", "Commits", "", nil, at("p/.qwen/commands/git/commit.toml"), Project, false, []Part{
 			{Kind: LiteralPart, Text: "Write \"one\"line: ", Line: 5}, {Kind: ArgumentsPart, Line: 5},
-		}},
-		{"Plain", "Title", "", nil, at("home/commands/Plain.MD"), User, false, []Part{{Kind: LiteralPart, Text: "# Title\nSay {hi}.", Line: 1}}},
+		}, 0},
+		{"Plain", "Title", "", nil, at("home/commands/Plain.MD"), User, false, []Part{{Kind: LiteralPart, Text: "# Title\nSay {hi}.", Line: 1}}, 0},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -91,7 +93,7 @@ func FuzzCommandFiles(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = tomlStrings(text)
+		_, _, _ = toml.Read([]byte(text))
 		_, _ = braces.parts(text, 1)
 		_, _ = dollars.parts(text, 1)
 		_, _ = readMatter("x", text)

@@ -63,10 +63,10 @@ func TestAgentsThatCannotBeUsed(t *testing.T) {
 		"agents/k.md": "---\na: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ntools: *d\nname: k\ndescription: d\n---\n",
 	})
 	got, notes := Agents(Places{Own: dir})
-	if len(got) != 1 || got[0].Name != "j" || len([]rune(got[0].Description)) != maxAbout {
+	if len(got) != 2 || got[0].Name != "c" || got[1].Name != "j" || len([]rune(got[1].Description)) != maxAbout {
 		t.Errorf("%+v", got)
 	}
-	notesHold(t, notes, "does not begin with front matter", "not the YAML", "has no name", "its name is not one of", "has no description",
+	notesHold(t, notes, "does not begin with front matter", "not the YAML", "its name is not one of", "has no description",
 		`unknown mode "wild"`, "more than 64 KB", "does not begin with front matter", "binary", "not the YAML")
 	for _, n := range notes {
 		if strings.Contains(n, "secret words") {

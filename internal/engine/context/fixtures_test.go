@@ -34,7 +34,7 @@ var fixtures = map[string]struct {
 	"Gemini CLI": {map[string]string{
 		"GEMINI.md": "Be brief. See @./docs/style.md.\n", "docs/style.md": "Tabs.\n",
 		".gemini/commands/git/commit.toml":   "description = \"Writes a commit message\"\nprompt = \"\"\"\nFor:\n!{git diff --staged}\n@{docs/style.md}\n{{args}}\n\"\"\"\n",
-		".gemini/skills/auditor/SKILL.md":    "---\nname: auditor\ndescription: Audits. Use when asked.\n---\nAudit.\n",
+		".gemini/skills/auditor/SKILL.md":    "---\nname: auditor\ndescription:\n  Audits the code. Use\n  when asked.\n---\n\nAudit.\n",
 		".agents/skills/auditor/SKILL.md":    "---\nname: auditor\ndescription: This one takes precedence.\n---\nAudit.\n",
 		".gemini/agents/security-auditor.md": "---\nname: security-auditor\ndescription: Finds vulnerabilities.\nkind: local\ntools:\n  - read_file\n  - grep_search\nmodel: gemini-3-flash-preview\ntemperature: 0.2\nmax_turns: 10\n---\nYou audit.\n",
 	}, map[string]string{".gemini/commands/test.toml": "prompt = \"Test {{args}}\"\n"},
@@ -53,13 +53,14 @@ var fixtures = map[string]struct {
 		".opencode/skill/single/SKILL.md":       "---\nname: single\ndescription: Singular.\n---\nx\n",
 		".claude/skills/shared/SKILL.md":        "---\nname: shared\ndescription: Shared.\n---\nx\n",
 		".opencode/agents/docs-writer.md":       "---\ndescription: Writes documentation\nmode: subagent\nmodel: anthropic/claude-sonnet-4-5\ntemperature: 0.1\ntools:\n  write: true\n  bash: false\n---\nYou write.\n",
+		".opencode/commands/create.md":          "---\ndescription: Create a file\nsubtask: true\n---\nCreate $1 in $2.\n",
 		".opencode/commands/test.md":            "---\ndescription: Run tests with coverage\nagent: build\nmodel: anthropic/claude-sonnet-4-5\n---\nRun !`npm test` for $ARGUMENTS and @README.md\n",
 		".config/opencode/commands/no.md":       "Only in a home directory.\n",
 		"opencode.json":                         `{"permission": "allow"}`,
 	}, map[string]string{
-		".config/opencode/skills/mine/SKILL.md": "---\nname: mine\ndescription: Mine.\n---\nx\n", ".config/opencode/agents/review.md": "---\ndescription: Reviews\nmode: subagent\n---\nYou review.\n",
+		".config/opencode/skills/mine/SKILL.md": "---\nname: mine\ndescription: Mine.\n---\nx\n", ".config/opencode/agents/review.md": "---\ndescription: Reviews\nmode: subagent\npermission:\n  edit: deny\n  bash:\n    \"*\": ask\n    \"git diff\": allow\n  webfetch: deny\n---\nYou review.\n",
 		".config/opencode/commands/hi.md": "Say hi.\n",
-	}, "context AGENTS.md, skill git-release, skill mine, skill shared, skill single, agent docs-writer, agent review, command hi, command test"},
+	}, "context AGENTS.md, skill git-release, skill mine, skill shared, skill single, agent docs-writer, agent review, command create, command hi, command test"},
 }
 
 func TestFixturesOfOtherAgents(t *testing.T) {
@@ -99,5 +100,45 @@ func TestFixturesOfOtherAgents(t *testing.T) {
 		if notes = slices.Concat(notes, more, most); len(notes) > 0 {
 			t.Errorf("%s: %q", name, notes)
 		}
+	}
+}
+
+// What restricts an agent in other programs removes tools here, or the agent isn't used.
+func TestRestrictedAgents(t *testing.T) {
+	t.Parallel()
+	for front, want := range map[string]string{
+		"tools: Read, Grep": "only Read Grep", "tools: \"*\"": "all", "tools: []": "none", "disallowedTools: Bash": "all but Bash",
+		"tools:\n  write: true\n  bash: false": "all but bash", "permission:\n  edit: deny\n  bash: ask\n  read: allow": "all but edit write bash",
+		"permission:\n  bash:\n    \"*\": allow": "all but bash", "permission: deny": "none", "permission: allow": "all", "permission:\n  bash: &a deny\n  read: *a": "all but bash read",
+		"kind: local": "all", "kind: remote\nagent_card_url: http://127.0.0.1/card": "no", "permissionMode: sudo": "no", "tools: {a: [}": "no",
+	} {
+		dir := tree(t, map[string]string{".opencode/agents/a.md": "---\ndescription: d\n" + front + "\n---\nx\n"})
+		agents, notes := Agents(Places{Project: dir, Trusted: true})
+		got := "no"
+		if len(agents) == 1 && len(notes) == 0 {
+			switch a := agents[0]; {
+			case a.Tools == nil && len(a.Without) > 0:
+				got = "all but " + strings.Join(a.Without, " ")
+			case a.Tools == nil:
+				got = "all"
+			case len(a.Tools) == 0:
+				got = "none"
+			default:
+				got = "only " + strings.Join(a.Tools, " ")
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s; %q", front, got, want, notes)
+		}
+	}
+}
+
+// In opencode's commands the last numbered argument is the rest.
+func TestLastArgument(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{".opencode/commands/a.md": "$1 !`x $3` $ARGUMENTS", ".claude/commands/b.md": "$1 $3"})
+	commands, _ := Commands(Places{Project: dir, Trusted: true})
+	if len(commands) != 2 || commands[0].Last != 0 || commands[1].Last != 3 {
+		t.Errorf("%+v", commands)
 	}
 }

@@ -1,11 +1,9 @@
 package contextfiles
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,12 +25,14 @@ type matter struct {
 	Mode        string `yaml:"mode"`
 	Approval    string `yaml:"approvalMode"`   // Qwen Code's key
 	Permission  string `yaml:"permissionMode"` // Claude Code's key
-	Permissions any    `yaml:"permission"`     // opencode's
+	Permissions list   `yaml:"permission"`     // opencode's
+	Kind        string `yaml:"kind"`           // Gemini CLI's
 	Hint        string `yaml:"argument-hint"`
 	Allowed     list   `yaml:"allowed-tools"`
 	Manual      bool   `yaml:"disable-model-invocation"`
 	body        string
 	path        string
+	long        bool // its description is longer than a skill's may be
 }
 
 // list is a list of names, also written as one string with commas or spaces.
@@ -46,14 +46,10 @@ func (l *list) UnmarshalYAML(n *yaml.Node) error {
 		}
 		return nil
 	}
-	if n.Kind == yaml.MappingNode { // opencode's: false removes a tool
-		var given map[string]bool
-		if err := n.Decode(&given); err != nil {
-			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if !given[name] {
-				*l = append(*l, removed+name)
+	if n.Kind == yaml.MappingNode { // opencode's: what isn't allowed as a whole is removed
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if value := n.Content[i+1].Value; value != "true" && value != "allow" {
+				*l = append(*l, removed+n.Content[i].Value)
 			}
 		}
 		return nil
@@ -101,32 +97,27 @@ func trimmed(names []string) list {
 	return l
 }
 
-const (
-	// manualKey is the key of skills that only the user starts.
-	manualKey = "disable-model-invocation"
-	// hintKey is the key of a command's arguments. Most are written as "[file]", which is a list in YAML.
-	hintKey = "argument-hint"
-)
+// hintKey is the key of a command's arguments. Most are written as "[file]", which is a list in YAML.
+const hintKey = "argument-hint"
 
 // maxFront is how much of a file is read for its front matter at first.
-const maxFront = 2 << 10
+const maxFront = 1 << 10
 
 // front reads only the front matter of a definition, which is approved by itself.
-func (d definitionDir) front(rel string) (matter, error) {
-	path := filepath.Join(d.dir, rel)
-	if front, ok := d.beginning(path); ok && d.approved(rel, front, false) == nil {
+func (d definitionDir) front(path string) (matter, error) {
+	if front, ok := d.beginning(path); ok && d.approved(path, front, false) == nil {
 		return readMatter(path, front)
 	}
-	f, err := d.open(rel) // a link, another encoding, a long one, or a changed one
+	f, err := d.open(path) // a link, another encoding, a long one, or a changed one
+	front, _, ok := split(f.text)
+	if err == nil {
+		err = d.approved(path, front, false)
+	}
+	if err == nil && !ok {
+		err = errNoFront(path)
+	}
 	if err != nil {
 		return matter{}, err
-	}
-	front, _, ok := split(f.text)
-	if err := d.approved(rel, front, false); err != nil {
-		return matter{}, err
-	}
-	if !ok {
-		return matter{}, errNoFront(path)
 	}
 	return readMatter(f.path, front)
 }
@@ -140,30 +131,25 @@ func (d definitionDir) beginning(path string) (front string, ok bool) {
 	}
 	defer f.Close()
 	start := make([]byte, maxFront)
-	n, err := io.ReadFull(f, start)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", false
-	}
-	text := string(start[:n])
-	if n == maxFront {
-		text = text[:strings.LastIndexByte(text, '\n')+1]
-	}
-	front, body, ok := split(text)
-	return front, ok && (n < maxFront || body != "") && visible(front) == front && utf8.ValidString(front)
+	n, _ := io.ReadFull(f, start) // a file that can't be read has no front matter here
+	raw, _, ends := bytes.Cut(start[:n], []byte("\n---\n"))
+	raw, begins := bytes.CutPrefix(raw, []byte("---\n"))
+	front = string(raw)
+	return front, begins && ends && visible(front) == front && utf8.ValidString(front)
 }
 
 // whole reads a definition: front matter between two lines of three dashes, then the text.
-func (d definitionDir) whole(rel string) (matter, error) {
-	f, err := d.open(rel)
+func (d definitionDir) whole(path string) (matter, error) {
+	f, err := d.open(path)
 	if err == nil {
-		err = d.approved(rel, f.text, true)
+		err = d.approved(path, f.text, true)
+	}
+	front, body, ok := split(f.text)
+	if err == nil && !ok {
+		err = errNoFront(path)
 	}
 	if err != nil {
 		return matter{}, err
-	}
-	front, body, ok := split(f.text)
-	if !ok {
-		return matter{}, errNoFront(filepath.Join(d.dir, rel))
 	}
 	m, err := readMatter(f.path, front)
 	m.body = strings.TrimSpace(body)
@@ -182,7 +168,8 @@ func readMatter(path, front string) (matter, error) {
 			return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
 		}
 	}
-	m.path, m.Description, m.Hint = path, humanize.Line(m.Description, maxAbout), humanize.Line(m.Hint, maxAbout)
+	m.path, m.long = path, utf8.RuneCountInString(m.Description) > maxSkillAbout
+	m.Description, m.Hint = humanize.Line(m.Description, maxAbout), humanize.Line(m.Hint, maxAbout)
 	return m, nil
 }
 
@@ -200,33 +187,41 @@ func fromYAML(front string) (m matter, err error) {
 
 // plain reads front matter of lines such as "key: value", without YAML's other forms: a YAML parser for hundreds of
 // files would delay the start.
-func plain(front string) (matter, bool) {
-	var m matter
-	texts := map[string]*string{
-		"name": &m.Name, "description": &m.Description, "model": &m.Model, "mode": &m.Mode,
-		"approvalMode": &m.Approval, "permissionMode": &m.Permission, hintKey: &m.Hint,
+func plain(front string) (m matter, ok bool) {
+	fields := [...]struct {
+		key  string
+		text *string
+		list *list
+	}{
+		{"name", &m.Name, nil}, {"description", &m.Description, nil}, {"model", &m.Model, nil}, {"mode", &m.Mode, nil},
+		{"approvalMode", &m.Approval, nil}, {"permissionMode", &m.Permission, nil}, {hintKey, &m.Hint, nil},
+		{"kind", &m.Kind, nil}, {"tools", nil, &m.Tools}, {"disallowedTools", nil, &m.Without},
+		{"allowed-tools", nil, &m.Allowed},
 	}
-	lists := map[string]*list{"tools": &m.Tools, "disallowedTools": &m.Without, "allowed-tools": &m.Allowed}
-	seen := map[string]bool{}
+	var seen [len(fields)]bool
 	for line := range strings.Lines(front) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" {
-			continue
-		}
-		key, value, ok := strings.Cut(line, ": ")
+		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		value = strings.TrimSpace(value)
-		special := strings.ContainsAny(key, " \t\"'#-[]{}|>&*!%@`?,") && lists[key] == nil && texts[key] == nil
+		i := len(fields) - 1
+		for i >= 0 && fields[i].key != key {
+			i--
+		}
 		switch {
-		case !ok, seen[key], special, key == manualKey, value == "", value == "null", value == "~",
+		case line == "\n":
+			continue
+		case !ok, i >= 0 && seen[i], i < 0 && strings.ContainsAny(key, " \t\"'#-[]{}|>&*!%@`?,"),
+			key == "permission", value == "", value == "null", value == "~",
 			strings.ContainsAny(value[:1], "\"'[]{}|>&*!#%@`?,-"), strings.Contains(value, ": "),
 			strings.Contains(value, " #"), strings.HasSuffix(value, ":"):
 			return matter{}, false
-		case texts[key] != nil:
-			*texts[key] = value
-		case lists[key] != nil:
-			*lists[key] = splitList(value)
+		case i < 0:
+			continue
+		case fields[i].text != nil:
+			*fields[i].text = value
+		default:
+			*fields[i].list = splitList(value)
 		}
-		seen[key] = true
+		seen[i] = true
 	}
 	return m, true
 }
@@ -267,7 +262,7 @@ func checkName(path, name string) error {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_:.-", r)
 	}
-	if name == "" || len([]rune(name)) > maxName || name[0] == '.' || strings.ContainsFunc(name, odd) {
+	if name == "" || utf8.RuneCountInString(name) > maxName || name[0] == '.' || strings.ContainsFunc(name, odd) {
 		return fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ : . -", path, maxName)
 	}
 	return nil

@@ -28,68 +28,51 @@ const (
 type form uint8
 
 const (
-	braces  form = iota // {{args}}, $ARGUMENTS, !{command}, @{file}
-	dollars             // $ARGUMENTS, $1 to $9, !`command`, @file
+	braces      form = iota // {{args}}, $ARGUMENTS, !{command}, @{file}
+	dollars                 // $ARGUMENTS, $1 to $9, !`command`, @file
+	dollarsRest             // the same, and the last of $1 to $9 is the rest of the arguments
 )
 
-// place is a directory of definitions, in a project and in the home directory.
+// place is a row of the table of places: directories of one kind of definitions.
 type place struct {
 	kind    kind
-	dir     string
 	endings string // of files, with spaces; "": directories with a SKILL.md
 	form    form
+	dirs    string // the strongest first
 }
 
-// places has all directories of definitions. The first definition of a name counts.
+// places has all directories of definitions, in a project and in the home directory. The first definition of a name
+// counts.
 var places = []place{
-	{skillKind, ".adze/skills", "", dollars},
-	{skillKind, ".qwen/skills", "", dollars},
-	{skillKind, ".agents/skills", "", dollars},
-	{skillKind, ".claude/skills", "", dollars},
-	{skillKind, ".gemini/skills", "", dollars},
-	{skillKind, ".opencode/skills", "", dollars},
-	{skillKind, ".opencode/skill", "", dollars},
-	{skillKind, ".codex/skills", "", dollars},
-	{skillKind, ".config/opencode/skills", "", dollars},
-	{skillKind, ".config/opencode/skill", "", dollars},
-	{agentKind, ".adze/agents", ".md", 0},
-	{agentKind, ".qwen/agents", ".md", 0},
-	{agentKind, ".claude/agents", ".md", 0},
-	{agentKind, ".gemini/agents", ".md", 0},
-	{agentKind, ".opencode/agents", ".md", 0},
-	{agentKind, ".opencode/agent", ".md", 0},
-	{agentKind, ".config/opencode/agents", ".md", 0},
-	{agentKind, ".config/opencode/agent", ".md", 0},
-	{commandKind, ".adze/commands", ".md .toml", braces},
-	{commandKind, ".qwen/commands", ".md .toml", braces},
-	{commandKind, ".claude/commands", ".md", dollars},
-	{commandKind, ".gemini/commands", ".toml", braces},
-	{commandKind, ".opencode/commands", ".md", dollars},
-	{commandKind, ".opencode/command", ".md", dollars},
-	{commandKind, ".config/opencode/commands", ".md", dollars},
-	{commandKind, ".config/opencode/command", ".md", dollars},
+	{skillKind, "", 0, ".adze/skills .qwen/skills .agents/skills .claude/skills .gemini/skills .opencode/skills " +
+		".opencode/skill .codex/skills .config/opencode/skills .config/opencode/skill"},
+	{agentKind, ".md", 0, ".adze/agents .qwen/agents .claude/agents .gemini/agents .opencode/agents .opencode/agent " +
+		".config/opencode/agents .config/opencode/agent"},
+	{commandKind, ".md .toml", braces, ".adze/commands .qwen/commands"},
+	{commandKind, ".md", dollars, ".claude/commands"},
+	{commandKind, ".toml", braces, ".gemini/commands"},
+	{commandKind, ".md", dollarsRest, ".opencode/commands .opencode/command .config/opencode/commands " +
+		".config/opencode/command"},
 }
 
-// pluginPlaces has the directories of definitions in plugins.
+// pluginPlaces has those in plugins.
 var pluginPlaces = []place{
-	{skillKind, "skills", "", dollars},
-	{agentKind, "agents", ".md", 0},
-	{commandKind, "commands", ".md .toml", dollars},
+	{skillKind, "", 0, "skills"}, {agentKind, ".md", 0, "agents"}, {commandKind, ".md .toml", dollars, "commands"},
 }
+
+const (
+	homeOnly = ".config/" // begins directories that only a home directory has
+	ownDir   = ".adze/"   // is Adze's own, which may be elsewhere for a user
+)
 
 // Plugin is a plugin's directory, whose definitions the user approved. Their names start with the plugin's name and a
 // colon, so that they replace no others.
 type Plugin struct {
 	Name, Dir string
 	Braces    bool              // its commands have placeholders in braces
+	Strict    bool              // its skills must conform to the Agent Skills specification
 	Seals     map[string]string // as in Places
 }
-
-// homeOnly begins directories that only a home directory has.
-const homeOnly = ".config/"
-
-// ownDir is the name of Adze's own directory, which may be elsewhere for a user.
-const ownDir = ".adze/"
 
 // Places are the directories of definitions. Paths are absolute.
 type Places struct {
@@ -113,77 +96,76 @@ const (
 // definitionDir is one directory of definitions.
 type definitionDir struct {
 	place
+	key     string // as the table has it
 	dir     string // links resolved
+	named   string // as users name it
 	scope   Scope
 	roots   []string // nil: links may lead anywhere
 	ignored *ignore.Rules
 	seals   map[string]string // nil: all are approved
-	named   string            // the directory as the table and users name it
-	plugin  string            // the name of its plugin; "": none
+	plugin  Plugin            // that it is in
 }
 
 // name returns the name of a definition, with its plugin's.
 func (d definitionDir) name(name string) string {
-	if d.plugin == "" {
+	if d.plugin.Name == "" {
 		return name
 	}
-	return d.plugin + ":" + name
+	return d.plugin.Name + ":" + name
 }
 
 // directories returns the existing directories of one kind, strongest first.
 func (p Places) directories(k kind) (found []definitionDir, notes []string) {
 	seen := map[string]bool{}
-	add := func(d definitionDir, dir string) {
-		if _, err := os.Stat(dir); err != nil {
-			return
-		}
-		if d.dir = real(dir); seen[d.dir] { // a link to another one
-			return
-		}
-		seen[d.dir] = true
-		if d.roots != nil {
-			if _, ok := names.Within(d.dir, d.roots); !ok {
-				notes = append(notes, fmt.Sprintf("list %s: it is a link to a path outside %s", dir, d.roots[0]))
-				return
-			}
-		}
-		found = append(found, d)
-	}
-	var ignored *ignore.Rules
-	var roots []string
-	if p.Project != "" && p.Trusted {
-		ignored = ignore.New(ignore.Options{Roots: []string{p.Project}})
-		roots = []string{real(p.Project)}
-	}
-	for _, scope := range []Scope{Project, User} {
-		for _, row := range places {
-			rel := filepath.FromSlash(row.dir)
-			switch {
-			case row.kind != k, scope == Project && strings.HasPrefix(row.dir, homeOnly):
-			case scope == Project && ignored != nil:
-				add(definitionDir{place: row, scope: Project, roots: roots, ignored: ignored, seals: p.Seals,
-					named: rel}, filepath.Join(p.Project, rel))
-			case scope == Project: // not trusted
-			case strings.HasPrefix(row.dir, ownDir) && p.Own != "":
-				dir := filepath.Join(p.Own, filepath.FromSlash(row.dir[len(ownDir):]))
-				add(definitionDir{place: row, scope: User, named: dir}, dir)
-			case !strings.HasPrefix(row.dir, ownDir) && p.Home != "":
-				dir := filepath.Join(p.Home, rel)
-				add(definitionDir{place: row, scope: User, named: dir}, dir)
-			}
-		}
-	}
-	for _, plugin := range p.Plugins {
-		for _, row := range pluginPlaces {
-			if row.kind == k {
-				if plugin.Braces {
-					row.form = braces
+	add := func(d definitionDir, table []place, at func(key string) (dir, named string)) {
+		for _, d.place = range table {
+			for d.key = range strings.FieldsSeq(d.dirs) {
+				dir, named := at(d.key)
+				if d.kind != k || dir == "" || !exists(dir) {
+					continue
 				}
-				dir := filepath.Join(plugin.Dir, filepath.FromSlash(row.dir))
-				add(definitionDir{place: row, scope: User, roots: []string{real(plugin.Dir)}, seals: plugin.Seals,
-					named: dir, plugin: plugin.Name}, dir)
+				d.dir, d.named = real(dir), named
+				_, inside := names.Within(d.dir, d.roots)
+				switch {
+				case seen[d.dir]: // a link to another one
+				case d.roots != nil && !inside:
+					notes = append(notes, fmt.Sprintf("list %s: it is a link to a path outside %s", dir, d.roots[0]))
+				default:
+					if found = append(found, d); d.plugin.Braces {
+						found[len(found)-1].form = braces
+					}
+				}
+				seen[d.dir] = true
 			}
 		}
+	}
+	if p.Project != "" && p.Trusted {
+		d := definitionDir{scope: Project, roots: []string{real(p.Project)}, seals: p.Seals}
+		d.ignored = ignore.New(ignore.Options{Roots: []string{p.Project}})
+		add(d, places, func(key string) (dir, named string) {
+			if strings.HasPrefix(key, homeOnly) {
+				return "", ""
+			}
+			named = filepath.FromSlash(key)
+			return filepath.Join(p.Project, named), named
+		})
+	}
+	add(definitionDir{scope: User}, places, func(key string) (dir, named string) {
+		base, below := p.Home, key
+		if rest, own := strings.CutPrefix(key, ownDir); own {
+			base, below = p.Own, rest
+		}
+		if base != "" {
+			dir = filepath.Join(base, filepath.FromSlash(below))
+		}
+		return dir, dir
+	})
+	for _, plugin := range p.Plugins {
+		d := definitionDir{scope: User, roots: []string{real(plugin.Dir)}, seals: plugin.Seals, plugin: plugin}
+		add(d, pluginPlaces, func(key string) (dir, named string) {
+			dir = filepath.Join(plugin.Dir, key)
+			return dir, dir
+		})
 	}
 	return found, notes
 }
@@ -210,53 +192,49 @@ func (p Places) Requests() (dirs []string) {
 	return dirs
 }
 
-// files returns the definition files of a directory, at most so many, as paths from it.
-func (d definitionDir) files(most int) ([]string, error) {
-	var found []string
-	full := fmt.Errorf("list %s: it has more than %d entries, and only the first ones are read", d.dir, most)
-	var list func(rel string, depth int) error
-	list = func(rel string, depth int) error {
-		entries, err := os.ReadDir(filepath.Join(d.dir, rel))
+// files returns the paths of the definition files of a directory, at most so many.
+func (d definitionDir) files(most int) (found []string, err error) {
+	var list func(dir string, depth int) error
+	list = func(dir string, depth int) error {
+		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return fmt.Errorf("list definitions: %w", err)
 		}
 		for _, e := range entries {
-			name := filepath.Join(rel, e.Name())
+			path := dir + string(filepath.Separator) + e.Name()
 			switch {
-			case d.endings == "" && !e.Type().IsRegular() && d.hasSkill(name):
-				name = filepath.Join(name, skillFile)
+			case d.kind == skillKind:
+				if path += skillFile; e.Type().IsRegular() || !exists(path) {
+					continue
+				}
 			case d.kind == commandKind && e.IsDir() && depth < maxCommandDepth && e.Name()[0] != '.':
-				if err := list(name, depth+1); err != nil {
+				if err := list(path, depth+1); err != nil {
 					return err
 				}
 				continue
-			case d.endings == "" || e.IsDir() || !d.fits(e.Name()):
+			case e.IsDir() || !d.fits(e.Name()):
 				continue
 			}
 			if len(found) == most {
-				return full
+				return fmt.Errorf("list %s: it has more than %d entries, and only the first ones are read", d.dir, most)
 			}
-			found = append(found, name)
+			found = append(found, path)
 		}
 		return nil
 	}
-	err := list("", 0)
+	err = list(d.dir, 0)
 	return found, err
 }
 
-func (d definitionDir) hasSkill(name string) bool {
-	_, err := os.Lstat(filepath.Join(d.dir, name, skillFile))
+func exists(path string) bool {
+	_, err := os.Lstat(path)
 	return err == nil
 }
 
 // fits reports whether a file has one of the directory's endings.
 func (d definitionDir) fits(name string) bool {
-	for ending := range strings.FieldsSeq(d.endings) {
-		if strings.EqualFold(filepath.Ext(name), ending) {
-			return true
-		}
-	}
-	return false
+	ending := strings.ToLower(filepath.Ext(name))
+	return ending != "" && strings.Contains(d.endings+" ", ending+" ")
 }
 
 // seal identifies what is used of a definition: its front matter, which is all that is used until it is loaded, and the
@@ -271,8 +249,10 @@ func digest(text string) string {
 	return base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// key is the name of a file in Seals.
-func (d definitionDir) key(rel string) string { return d.place.dir + "/" + filepath.ToSlash(rel) }
+// sealKey is the name of a file in Seals.
+func (d definitionDir) sealKey(path string) string {
+	return d.key + filepath.ToSlash(path[len(d.dir):])
+}
 
 // UnapprovedError reports a definition that is new or changed since the user trusted its project or added its plugin.
 type UnapprovedError struct {
@@ -294,20 +274,19 @@ func (e *UnapprovedError) Error() string {
 }
 
 // approved returns an error if the user didn't approve a file with this front matter, or with whole with this text.
-func (d definitionDir) approved(rel, text string, whole bool) error {
+func (d definitionDir) approved(path, text string, whole bool) error {
 	if d.seals == nil {
 		return nil
 	}
-	path := filepath.Join(d.named, rel)
-	sealed, ok := d.seals[d.key(rel)]
-	if !ok {
-		return &UnapprovedError{path, true, d.plugin}
-	}
+	sealed, ok := d.seals[d.sealKey(path)]
 	front, all, _ := strings.Cut(sealed, " ")
-	if whole && digest(text) != all || !whole && digest(text) != front {
-		return &UnapprovedError{path, false, d.plugin}
+	if whole {
+		front = all
 	}
-	return nil
+	if ok && digest(text) == front {
+		return nil
+	}
+	return &UnapprovedError{d.named + path[len(d.dir):], !ok, d.plugin.Name}
 }
 
 // Sealed is a file with a definition of a project or a plugin, to be approved.
@@ -315,23 +294,30 @@ type Sealed struct {
 	What, Path string   // such as "skill", and the path from the project's top
 	Seal       string   // of its content
 	Runs       []string // commands in it, with a placeholder for arguments
+	Err        error    // why it can't be used; nil: it can
 }
 
-// Sealed reads all definitions of the project and of plugins. Files that can't be read are omitted: they can't be used
-// either.
+// Sealed reads all definitions of the project and of plugins. Files that can't be read are omitted.
 func (p Places) Sealed() (all []Sealed) {
 	p.Trusted, p.Seals, p.Own, p.Home = p.Project != "", nil, "", ""
 	for k, what := range []string{skillKind: "skill", agentKind: "agent", commandKind: "command"} {
 		dirs, _ := p.directories(kind(k))
 		for _, d := range dirs {
 			files, _ := d.files(maxDefinitions)
-			for _, rel := range files {
-				f, err := d.open(rel)
+			for _, path := range files {
+				f, err := d.open(path)
 				if err != nil {
 					continue
 				}
-				one := Sealed{What: what, Path: d.key(rel), Seal: seal(f.text)}
-				if c, err := d.command(rel); d.kind == commandKind && err == nil {
+				one := Sealed{What: what, Path: d.sealKey(path), Seal: seal(f.text)}
+				switch d.kind {
+				case skillKind:
+					_, one.Err = d.skill(path).About()
+				case agentKind:
+					_, one.Err = d.agent(path)
+				default:
+					var c Command
+					c, one.Err = d.command(path)
 					one.Runs = c.shellLines()
 				}
 				all = append(all, one)
@@ -342,8 +328,7 @@ func (p Places) Sealed() (all []Sealed) {
 }
 
 // open reads a definition as a whole.
-func (d definitionDir) open(rel string) (source, error) {
-	path := filepath.Join(d.dir, rel)
+func (d definitionDir) open(path string) (source, error) {
 	f, err := open(path, d.roots, d.ignored)
 	if err == nil && len(f.text) > maxDefinition {
 		err = fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)

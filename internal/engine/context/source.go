@@ -70,6 +70,9 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 // visible removes characters that are invisible to a user, or appear elsewhere, so that the model reads what the user
 // approved. Joiners stay, because scripts and emoji need them.
 func visible(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && r != '\t' }) < 0 {
+		return s // as most are
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d':
