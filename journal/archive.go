@@ -49,15 +49,15 @@ func isArchived(f io.ReaderAt) bool {
 // Archive compresses the journals that weren't used for a time. It skips those that a process has open, and continues
 // after an error. stop, if not nil, reports whether to end early.
 func (s Sessions) Archive(unused time.Duration, now time.Time, stop func() bool) error {
-	all, err := s.ages()
+	all, err := s.LastUsed()
 	for _, a := range all {
-		if now.Sub(a.last) < unused || stop != nil && stop() {
+		if now.Sub(a.Last) < unused || stop != nil && stop() {
 			break
 		}
-		failed := s.archive(a.id)
+		failed := s.archive(a.ID)
 		var used *InUseError
 		if failed != nil && !errors.As(failed, &used) {
-			err = errors.Join(err, fmt.Errorf("compress session %s: %w", a.id, failed))
+			err = errors.Join(err, fmt.Errorf("compress session %s: %w", a.ID, failed))
 		}
 	}
 	return err
