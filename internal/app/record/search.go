@@ -40,7 +40,7 @@ func HitLines(hits []journal.Hit, words []string, now time.Time) (string, error)
 		for _, t := range h.Texts {
 			fmt.Fprintf(&b, "  %s %s\n", strings.TrimPrefix(t.By+" "+string(t.Role), " "),
 				t.At.Local().Format("2006-01-02 15:04"))
-			found, err := search.GrepText("", t.Text, search.GrepRequest{
+			found, err := search.GrepText(h.ID, t.Text, search.GrepRequest{
 				Pattern: pattern, Before: 1, After: 1, Limit: 4, MaxLine: 160,
 			})
 			if err != nil {
