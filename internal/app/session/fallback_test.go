@@ -66,7 +66,7 @@ func TestFallback(t *testing.T) {
 		{Text: "and again"},
 		{Expect: []string{"third", "said by the other"}, Text: "after the kill"},
 	}})
-	set := fmt.Sprintf(`{"model":{"name":"main","fallbacks":["none","other"],"fallbackWait":30},"modelProviders":{"openai":[
+	set := fmt.Sprintf(`{"model":{"name":"main","fallbacks":["none","nonsense","other"],"fallbackWait":30},"modelProviders":{"openai":[
 		{"id":"main","baseUrl":%q},{"id":"none","baseUrl":%q,"envKey":"NO_SUCH_KEY"},{"id":"other","baseUrl":%q}]}}`, main.URL, main.URL, other.URL)
 	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(set), 0o600); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,8 @@ func TestFallback(t *testing.T) {
 	d.say(t, c, "second")
 	told := strings.Join(d.told, "\n")
 	host := "continues with other at " + other.URL
-	if strings.Count(told, host) != 1 || strings.Count(told, "none can't be used") != 1 || !strings.Contains(told, "Overloaded") {
+	if strings.Count(told, host) != 1 || strings.Count(told, "none can't be used: no API key for none: NO_SUCH_KEY is not set") != 1 ||
+		strings.Count(told, `nonsense can't be used: unknown model "nonsense"`) != 1 || !strings.Contains(told, "Overloaded") {
 		t.Errorf("told: %s", told)
 	}
 	s.Recorder.Sync()

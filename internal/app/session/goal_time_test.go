@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/goal"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -28,14 +30,14 @@ func (m *silent) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Ev
 func TestGoalTimeEndsDuringAnAnswer(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t)
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &silent{}
 	c := s.Converse(t.Context(), ConversationOptions{Model: m})
 	synctest.Test(t, func(t *testing.T) {
-		if err := c.SetGoal(t.Context(), &Goal{Command: "false"}); err != nil {
+		if err := c.SetGoal(t.Context(), &goal.Goal{Command: "false"}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := c.Run(t.Context(), model.Text("go"))

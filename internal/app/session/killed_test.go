@@ -16,7 +16,8 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/goal"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -130,7 +131,7 @@ func (s staged) Append(e journal.Entry) error {
 	return err
 }
 
-func (k *killing) converse(o *Recording) (*Session, *Conversation) {
+func (k *killing) converse(o *recording.Options) (*Session, *Conversation) {
 	k.t.Helper()
 	s, err := k.try(o)
 	if err != nil {
@@ -140,12 +141,15 @@ func (k *killing) converse(o *Recording) (*Session, *Conversation) {
 		k.at("before " + r.Call.ID)
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
-	s.recorder.create = func() (*journal.Writer, error) {
-		f, err := (journal.Sessions{Home: k.home}).Create(s.ID)
+	s.Recorder.Create = func() (*journal.Writer, error) {
+		all := journal.Sessions{Home: k.home}
+		f, err := all.Create(s.ID)
 		if err != nil {
 			return nil, err
 		}
-		return s.writer(staged{f, k.at}, record.Of(s.Directory), journal.State{}), nil
+		w := journal.NewWriter(staged{f, k.at}, all.Store(), journal.State{})
+		w.Mask = s.Tools.Mask
+		return w, nil
 	}
 	m, err := s.Models.Open(k.t.Context())
 	if err != nil {
@@ -197,7 +201,7 @@ func (k *killing) resume(id string, prompts []string, check func(stage string, m
 		k.restore(s)
 		ran, checks := k.lines("ran"), k.lines("checks")
 		k.resumed = []string{}
-		again, c := k.converse(&Recording{Resume: id})
+		again, c := k.converse(&recording.Options{Resume: id})
 		if got := k.say(k.t, c, "Continue."); got != "resumed" || len(k.resumed) != 1 {
 			k.t.Errorf("%s: %q, %d requests", s.name, got, len(k.resumed))
 		}
@@ -292,7 +296,7 @@ func TestKilledInACompaction(t *testing.T) {
 		{Expect: []string{"Your context window is nearly full."}, Text: "The summary."},
 		{Expect: []string{"The summary."}, Calls: runs("c3").Calls}, {Text: "three"},
 	}, nil)
-	s, c := k.converse(&Recording{})
+	s, c := k.converse(&recording.Options{})
 	prompts := []string{"the first prompt", "the second prompt", "the third prompt"}
 	k.say(t, c, prompts[0])
 	k.say(t, c, prompts[1])
@@ -319,7 +323,7 @@ func TestKilledInAFallback(t *testing.T) {
 	k := newKilling(t, []openaitest.Answer{runs("c1"), busy}, []openaitest.Answer{
 		{Expect: []string{"the first prompt", "c1"}, Calls: runs("c2").Calls}, {Text: "said by the other"}, {Text: "and again"},
 	})
-	s, c := k.converse(&Recording{})
+	s, c := k.converse(&recording.Options{})
 	prompts := []string{"the first prompt", "the second prompt"}
 	for _, p := range prompts {
 		k.say(t, c, p)
@@ -343,8 +347,8 @@ func TestKilledInAGoal(t *testing.T) {
 		runs("c1"), {Text: "tried once"},
 		{Expect: []string{"The goal is not reached"}, Calls: shellCall("c2", "echo c2 >> ran; touch good").Calls}, {Text: "done now"},
 	}, nil)
-	s, c := k.converse(&Recording{})
-	if err := c.SetGoal(t.Context(), &Goal{Command: "echo checked >> checks; test -e good"}); err != nil {
+	s, c := k.converse(&recording.Options{})
+	if err := c.SetGoal(t.Context(), &goal.Goal{Command: "echo checked >> checks; test -e good"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := k.say(t, c, "make it good"); got != "done now" || k.lines("checks")["checked"] != 2 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model"
 )
@@ -41,7 +42,7 @@ func TestLongRunsStayFlat(t *testing.T) {
 	for _, turn := range []int{50, 100, 250, 300, 450, 500} {
 		m.at[turn] = &runtime.MemStats{}
 	}
-	s, err := d.try(&Recording{})
+	s, err := d.try(&recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
