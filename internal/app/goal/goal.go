@@ -246,7 +246,9 @@ func effects(r tool.Request) (f *tool.Effects, again bool) {
 	if e, ok := r.Confirm.(tool.Effects); ok {
 		f = &e
 	}
-	return f, slices.ContainsFunc(r.Access, func(a tool.Access) bool { return a.Verb == tool.Execs || a == tool.Anything })
+	return f, slices.ContainsFunc(r.Access, func(a tool.Access) bool {
+		return a.Verb == tool.Execs || a == tool.Anything
+	})
 }
 
 // failed returns the message to the model about a failure, or why the goal is given up.
