@@ -1,8 +1,9 @@
 package journal
 
 import (
+	"bufio"
+	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,49 +23,41 @@ import (
 const (
 	archiveName = journalName + ".gz"
 	newName     = journalName + ".new" // a file that replaces another
-	copyName    = "adze-journal-*"     // for readers of an archive
 	minArchived = 16 << 10             // smaller journals stay as they are
-	// typeArchived marks the third entry of the short journal. Contents that the journal uses are named in it and in
-	// entries after it, so that they are not removed.
-	typeArchived    Type = "archived"
-	archivedVersion      = Version + 1
-	namesInEntry         = 5000
+	// archivedVersion is the version of all entries of a short journal, and of no other entries.
+	archivedVersion = 2
+	// typeArchived is the type of entries that name the contents which the journal uses, so that these aren't removed.
+	typeArchived Type = "archived"
+	namesInEntry      = 5000
 )
 
 // archived is the data of an entry of typeArchived.
 type archived struct {
-	Bytes    int64    `json:"bytes,omitempty"`
 	Contents []string `json:"contents,omitempty"`
 }
 
+func (archived) Type() Type { return typeArchived }
+
 // isArchived reports whether a journal is the short one of an archived session.
-func isArchived(f *os.File) bool {
-	const start = 64 << 10
-	in := readLines(f, 0, start)
-	for range 3 {
-		line, _, _, err := in.next()
-		if err != nil {
-			return false
-		}
-		if e, _, ok := head(line); ok && e.Type == typeArchived {
-			return true
-		}
-	}
-	return false
+func isArchived(f io.ReaderAt) bool {
+	want := fmt.Appendf(nil, `{"v":%d,`, archivedVersion)
+	got := make([]byte, len(want))
+	_, err := f.ReadAt(got, 0)
+	return err == nil && bytes.Equal(got, want)
 }
 
 // Archive compresses the journals that weren't used for a time. It skips those that a process has open, and continues
 // after an error. stop, if not nil, reports whether to end early.
 func (s Sessions) Archive(unused time.Duration, now time.Time, stop func() bool) error {
-	all, err := s.ages()
+	all, err := s.LastUsed()
 	for _, a := range all {
-		if now.Sub(a.last) < unused || stop != nil && stop() {
+		if now.Sub(a.Last) < unused || stop != nil && stop() {
 			break
 		}
-		failed := s.archive(a.id)
+		failed := s.archive(a.ID)
 		var used *InUseError
 		if failed != nil && !errors.As(failed, &used) {
-			err = errors.Join(err, fmt.Errorf("compress session %s: %w", a.id, failed))
+			err = errors.Join(err, fmt.Errorf("compress session %s: %w", a.ID, failed))
 		}
 	}
 	return err
@@ -75,10 +68,9 @@ func (s Sessions) archive(id string) error {
 	if err != nil {
 		return err
 	}
+	defer f.Close()
 	info, err := f.Stat()
-	skip := err == nil && (info.Size() < minArchived || isArchived(f))
-	f.Close()
-	if err != nil || skip {
+	if err != nil || info.Size() < minArchived || isArchived(f) {
 		return err
 	}
 	lock, err := lockSession(s.Dir(id), id)
@@ -86,14 +78,10 @@ func (s Sessions) archive(id string) error {
 		return err
 	}
 	defer release(lock)
-	if f, err = s.journal(id, os.O_RDONLY); err != nil { // it may have changed before it was locked
-		return err
+	if now, err := os.Lstat(s.Path(id)); err != nil || !os.SameFile(info, now) {
+		return err // another process archived it, or it was deleted
 	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil || isArchived(f) {
-		return err
-	}
-	short, err := s.short(id, info.Size())
+	short, err := s.short(id)
 	if err != nil {
 		return err
 	}
@@ -102,6 +90,7 @@ func (s Sessions) archive(id string) error {
 		_, err := io.Copy(z, f)
 		return errors.Join(err, z.Close())
 	})
+	f.Close() // some systems don't replace an open file
 	if err == nil {
 		err = s.replace(id, journalName, info.ModTime(), func(w io.Writer) error {
 			_, err := w.Write(short)
@@ -112,45 +101,37 @@ func (s Sessions) archive(id string) error {
 }
 
 // short returns the journal of an archived session: what a list shows, and the contents that the session uses.
-func (s Sessions) short(id string, size int64) ([]byte, error) {
+func (s Sessions) short(id string) ([]byte, error) {
 	i, err := s.Info(id)
-	if err != nil {
-		return nil, err
-	}
 	used := map[string]bool{}
-	if err := s.namedIn(id, used); err != nil {
-		return nil, err
+	if err == nil {
+		err = s.namedIn(id, used)
 	}
-	opened := Opened{ID: id, CWD: i.CWD, Model: i.Model, Parent: i.Parent}
-	data := []any{opened, Message{Message: model.Prompt(i.Title)}, archived{Bytes: size}}
-	types := []Type{TypeOpened, TypeMessage, typeArchived}
+	all := []Data{
+		Opened{ID: id, CWD: i.CWD, Model: i.Model, Parent: i.Parent}, Message{Message: model.Prompt(i.Title)},
+	}
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(used)), namesInEntry) {
-		data, types = append(data, archived{Contents: names}), append(types, typeArchived)
+		all = append(all, archived{names})
 	}
-	last := TypeAnswer
 	if i.State == StateClosed {
-		last = TypeClosed
+		all = append(all, Closed{Turns: i.Turns, Model: i.Model, Name: i.Name})
+	} else {
+		all = append(all, Answer{Turns: i.Turns, Model: i.Model, Name: i.Name})
 	}
-	data, types = append(data, Closed{Turns: i.Turns, Model: i.Model, Name: i.Name}), append(types, last)
 	var out []byte
-	for n := range data {
-		e := Entry{V: archivedVersion, Seq: int64(n + 1), At: i.Created, Type: types[n]}
-		if n == len(data)-1 {
+	for n, data := range all {
+		e := Entry{V: archivedVersion, Seq: int64(n + 1), At: i.Created, Type: data.Type()}
+		if n == len(all)-1 {
 			e.At = i.Updated
 		}
-		if known, ok := data[n].(Data); ok {
-			e.Data, err = encode(known)
-		} else {
-			e.Data, err = json.Marshal(data[n])
+		if err == nil {
+			e.Data, err = encode(data)
 		}
 		if err == nil {
 			out, err = appendLine(out, e)
 		}
-		if err != nil {
-			return nil, err
-		}
 	}
-	return out, nil
+	return out, err
 }
 
 // replace writes a file of a session so that a killed process leaves the old one or the new one.
@@ -160,8 +141,7 @@ func (s Sessions) replace(id, name string, at time.Time, write func(io.Writer) e
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Sync())
-	err = errors.Join(err, f.Close())
+	err = errors.Join(write(f), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Chtimes(path, at, at)
 	}
@@ -181,100 +161,46 @@ func (s Sessions) restore(id string) error {
 	if err != nil {
 		return err
 	}
-	is := isArchived(f)
 	info, err := f.Stat()
+	is := isArchived(f)
 	f.Close()
 	if err != nil || !is {
 		return err
 	}
-	err = s.replace(id, journalName, info.ModTime(), func(w io.Writer) error { return s.unpackTo(w, id) })
-	var damaged *damagedError
-	if errors.As(err, &damaged) {
-		return fmt.Errorf("%w\nThe entries before the damage can be read: adze session show %s", err, id)
+	var whole bytes.Buffer
+	if err = s.unpack(id, &whole); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w\nThe entries before the damage can be read: adze session show %s", err, id)
 	}
 	if err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(s.Dir(id), archiveName))
-}
-
-// unpackTo writes the whole journal of an archived session, as far as it can be read.
-func (s Sessions) unpackTo(w io.Writer, id string) error {
-	path := filepath.Join(s.Dir(id), archiveName)
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
-	if err != nil {
+	err = s.replace(id, journalName, info.ModTime(), func(w io.Writer) error {
+		_, err := w.Write(whole.Bytes())
 		return err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return &damagedError{path, err}
-	}
-	in := &source{from: z}
-	_, err = io.Copy(w, in)
-	if in.err != nil && in.err != io.EOF {
-		return &damagedError{path, in.err}
+	})
+	if err == nil {
+		err = os.Remove(filepath.Join(s.Dir(id), archiveName))
 	}
 	return err
 }
 
-// source remembers the error of a reader: io.Copy also returns those of the writer.
-type source struct {
-	from io.Reader
-	err  error
-}
-
-func (s *source) Read(p []byte) (n int, err error) {
-	n, s.err = s.from.Read(p)
-	return n, s.err
-}
-
-// damagedError reports an archive that can't be read to its end.
-type damagedError struct {
-	path string
-	err  error
-}
-
-func (e *damagedError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.path, e.err) }
-func (e *damagedError) Unwrap() error { return e.err }
-
-// whole returns the journal, to read: of an archived session a copy, and the path that it has if it can't be removed
-// yet. A damaged archive ends like a journal that was cut.
-func (s Sessions) whole(id string, f *os.File) (*os.File, string, error) {
-	for isArchived(f) {
-		temp, err := os.CreateTemp(s.Dir(id), copyName)
-		if err != nil { // another user's, or on a read-only disk
-			temp, err = os.CreateTemp("", copyName)
-		}
-		if err != nil {
-			f.Close()
-			return nil, "", fmt.Errorf("open session %s: %w", id, err)
-		}
-		path := temp.Name()
-		if movesOpen && os.Remove(path) == nil {
-			path = ""
-		}
-		err = s.unpackTo(temp, id)
-		f.Close()
-		var damaged *damagedError
-		if err == nil || errors.As(err, &damaged) {
-			return temp, path, nil
-		}
-		temp.Close()
-		if path != "" {
-			os.Remove(path)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, "", fmt.Errorf("open session %s: %w", id, err)
-		}
-		// Another process may have restored it.
-		if f, err = s.journal(id, os.O_RDONLY); err != nil {
-			return nil, "", err
-		}
-		if isArchived(f) {
-			f.Close()
-			return nil, "", fmt.Errorf("open session %s: %s is missing", id, filepath.Join(s.Dir(id), archiveName))
-		}
+// unpack writes the whole journal of an archived session, as far as it can be read.
+func (s Sessions) unpack(id string, whole *bytes.Buffer) error {
+	path := filepath.Join(s.Dir(id), archiveName)
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing: %w", path, err)
 	}
-	return f, "", nil
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(bufio.NewReaderSize(f, 64<<10))
+	if err == nil {
+		_, err = whole.ReadFrom(z)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	return nil
 }

@@ -41,13 +41,13 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 		l.Now = time.Now()
 	}
 	var done Cleaned
-	ages, err := s.ages()
+	all, err := s.LastUsed()
 	errs := []error{err, s.sweep()}
-	remove := func(a age) bool {
+	remove := func(a Used) bool {
 		if l.stopped() {
 			return false
 		}
-		err := s.Delete(a.id)
+		err := s.Delete(a.ID)
 		var inUse *InUseError
 		if err != nil {
 			if !errors.As(err, &inUse) {
@@ -55,17 +55,17 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 			}
 			return false
 		}
-		done.Sessions = append(done.Sessions, a.id)
+		done.Sessions = append(done.Sessions, a.ID)
 		done.Bytes += a.bytes
 		if l.Removed != nil {
-			n := l.Removed(a.id)
+			n := l.Removed(a.ID)
 			done.Bytes += n
 			l.Other -= n
 		}
 		return true
 	}
 	if l.MaxAge > 0 {
-		ages = slices.DeleteFunc(ages, func(a age) bool { return l.Now.Sub(a.last) > l.MaxAge && remove(a) })
+		all = slices.DeleteFunc(all, func(a Used) bool { return l.Now.Sub(a.Last) > l.MaxAge && remove(a) })
 	}
 	if l.MaxBytes > 0 && !l.stopped() {
 		over, err := s.over(l)
@@ -73,11 +73,11 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 		if over > 0 && err == nil {
 			shares, err := s.shares()
 			errs = append(errs, err)
-			for len(ages) > 0 && over > 0 && !l.stopped() {
-				if other := l.Other; remove(ages[0]) {
-					over -= ages[0].bytes + shares.drop(ages[0].id) + other - l.Other
+			for len(all) > 0 && over > 0 && !l.stopped() {
+				if other := l.Other; remove(all[0]) {
+					over -= all[0].bytes + shares.drop(all[0].ID) + other - l.Other
 				}
-				ages = ages[1:]
+				all = all[1:]
 			}
 		}
 	}
@@ -131,33 +131,17 @@ func (s shares) drop(id string) int64 {
 	return sum
 }
 
-// age is a session with the time of its last use.
-type age struct {
-	id    string
-	last  time.Time
+// Used is when a session was last used.
+type Used struct {
+	ID    string
+	Last  time.Time
 	bytes int64
 }
 
-// Used is when a session was last used.
-type Used struct {
-	ID   string
-	Last time.Time
-}
-
-// LastUsed returns when the sessions of this user were last used, the oldest first.
+// LastUsed returns all sessions of this user, the oldest first. It uses the modification times of their files.
 func (s Sessions) LastUsed() ([]Used, error) {
-	all, err := s.ages()
-	out := make([]Used, len(all))
-	for i, a := range all {
-		out[i] = Used{a.id, a.last}
-	}
-	return out, err
-}
-
-// ages returns all sessions of this user, the oldest first. It uses the modification times of their files.
-func (s Sessions) ages() ([]age, error) {
 	ids, err := s.IDs()
-	var all []age
+	var all []Used
 	for _, id := range ids {
 		info, err := os.Lstat(filepath.Join(s.Dir(id), journalName))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -167,10 +151,10 @@ func (s Sessions) ages() ([]age, error) {
 			continue
 		}
 		if _, foreign := owner(info); !foreign {
-			all = append(all, age{id, info.ModTime(), treeSize(s.Dir(id))})
+			all = append(all, Used{id, info.ModTime(), treeSize(s.Dir(id))})
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].last.Before(all[j].last) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Last.Before(all[j].Last) })
 	return all, err
 }
 

@@ -21,9 +21,9 @@ type File struct {
 	Repair Repair
 
 	dir  string
-	f    *os.File
-	lock *os.File // nil: only for reading
-	temp string   // path of a temporary copy, which Close removes
+	f    *os.File    // nil: an archive, whose text is in memory
+	in   io.ReaderAt // f or the text
+	lock *os.File    // nil: only for reading
 
 	mu      sync.Mutex
 	synced  sync.Cond // signals that a sync ended; uses mu
@@ -43,6 +43,7 @@ type Repair struct {
 	Torn   int64  // bytes of an incomplete last line, which were removed
 	Broken int64  // the first invalid line, from 1; 0: none. It and all lines after it are ignored
 	Kept   string // file beside the journal with those lines
+	Damage error  // why an archive can't be read to its end; nil: it can
 }
 
 // BrokenError reports an invalid line of a journal. The entries before it are valid.
@@ -67,7 +68,7 @@ func create(dir string, lock *os.File) (*File, error) {
 }
 
 func newFile(dir string, f, lock *os.File) *File {
-	file := &File{dir: dir, f: f, lock: lock, newest: Version}
+	file := &File{dir: dir, f: f, in: f, lock: lock, newest: Version}
 	file.synced.L = &file.mu
 	return file
 }
@@ -84,13 +85,25 @@ func (f *File) Last() int64 {
 
 // Torn reports whether the last line of the file is incomplete.
 func (f *File) Torn() bool {
-	info, err := f.f.Stat()
-	if err != nil || info.Size() == 0 {
+	size, err := f.length()
+	if err != nil || size == 0 {
 		return false
 	}
 	last := []byte{0}
-	_, err = f.f.ReadAt(last, info.Size()-1)
+	_, err = f.in.ReadAt(last, size-1)
 	return err == nil && last[0] != '\n'
+}
+
+// length returns the size of the journal now.
+func (f *File) length() (int64, error) {
+	if text, ok := f.in.(*bytes.Reader); ok {
+		return text.Size(), nil
+	}
+	info, err := f.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // Append writes an entry with a single write. If the disk is full, nothing of the entry stays in the file.
@@ -180,9 +193,9 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
-	err := f.f.Close()
-	if f.temp != "" {
-		err = errors.Join(err, os.Remove(f.temp))
+	var err error
+	if f.f != nil {
+		err = f.f.Close()
 	}
 	if f.lock != nil {
 		err = errors.Join(err, release(f.lock))
@@ -194,12 +207,12 @@ func (f *File) Close() error {
 // may just be being written; any other invalid line is a [BrokenError].
 func (f *File) Read(from int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		info, err := f.f.Stat()
+		size, err := f.length()
 		if err != nil {
 			yield(Entry{}, err)
 			return
 		}
-		in := readLines(f.f, 0, info.Size())
+		in := readLines(f.in, 0, size)
 		for n := int64(1); ; n++ {
 			line, offset, whole, err := in.next()
 			if err == io.EOF {

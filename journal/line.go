@@ -201,7 +201,9 @@ func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 			if searched == 0 {
 				return nil, l.at, false, io.EOF
 			}
-			return l.buf, l.at, false, nil
+			line = l.buf
+			l.buf, l.read = nil, l.end
+			return line, l.at, false, nil
 		}
 		if err := l.fill(); err != nil {
 			return nil, l.at, false, err

@@ -298,7 +298,11 @@ func (s Sessions) spent(i Info, since time.Time, yield func(Spent, error) bool) 
 		return true // deleted meanwhile
 	}
 	defer f.Close()
-	in := readLines(f.f, 0, i.Bytes)
+	size, err := f.length()
+	if err != nil {
+		return yield(Spent{}, err)
+	}
+	in := readLines(f.in, 0, size)
 	for calls := 0; ; {
 		line, _, _, err := in.next()
 		if err != nil {

@@ -124,26 +124,6 @@ func subset(all, of []string) bool {
 	return true
 }
 
-// Lines may come in any pieces.
-func TestSearchInPieces(t *testing.T) {
-	s := Sessions{Home: t.TempDir()}
-	talk(t, s, 1, "Fix the parser", `{}`, "some result", "done")
-	whole := read(t, s.Path(id(1)))
-	for size := 1; size < 200; size++ {
-		w := newWordSearch([]string{"parser"}, masked, s.Store())
-		for rest := whole; len(rest) > 0; {
-			n, err := w.Write(rest[:min(size, len(rest))])
-			if err != nil {
-				t.Fatal(err)
-			}
-			rest = rest[n:]
-		}
-		if len(w.hit.Texts) != 1 {
-			t.Fatalf("pieces of %d bytes: %v", size, w.hit.Texts)
-		}
-	}
-}
-
 // BenchmarkSearch searches 1,000 sessions of 200 KB for words that few of them have.
 func BenchmarkSearch(b *testing.B) {
 	var source bytes.Buffer

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,19 +124,31 @@ func (s Sessions) View(id string) (*File, State, error) {
 	return s.open(id, os.O_RDONLY)
 }
 
-// Entries opens a session to read its entries.
-func (s Sessions) Entries(id string) (*File, error) {
-	f, err := s.journal(id, os.O_RDONLY)
-	if err != nil {
-		return nil, err
+// Entries opens a session to read its entries: of an archived one those of its archive.
+func (s Sessions) Entries(id string) (*File, error) { return s.entries(id, new(bytes.Buffer)) }
+
+// entries uses a buffer for the text of an archive.
+func (s Sessions) entries(id string, whole *bytes.Buffer) (*File, error) {
+	for tries := 0; ; tries++ {
+		f, err := s.journal(id, os.O_RDONLY)
+		if err != nil {
+			return nil, err
+		}
+		file := newFile(s.Dir(id), f, nil)
+		if !isArchived(f) {
+			return file, nil
+		}
+		f.Close()
+		err = s.unpack(id, whole)
+		if errors.Is(err, fs.ErrNotExist) {
+			if tries == 0 {
+				continue // another process may have restored it
+			}
+			return nil, fmt.Errorf("open session %s: %w", id, err)
+		}
+		file.f, file.in, file.Repair.Damage = nil, bytes.NewReader(whole.Bytes()), err
+		return file, nil
 	}
-	f, temp, err := s.whole(id, f)
-	if err != nil {
-		return nil, err
-	}
-	file := newFile(s.Dir(id), f, nil)
-	file.temp = temp
-	return file, nil
 }
 
 func (s Sessions) open(id string, how int) (*File, State, error) {

@@ -14,15 +14,15 @@ import (
 // load reads the state of a session from its file: the first entry, and the entries since the last compaction. It
 // repairs the file if it is open for writing.
 func (f *File) load(blobs Blobs) (State, error) {
-	info, err := f.f.Stat()
+	size, err := f.length()
 	if err != nil {
 		return State{}, err
 	}
-	f.size = info.Size()
+	f.size = size
 	var s State
 	var broken *BrokenError
 	for end := f.size; ; {
-		start, err := findStart(f.f, end)
+		start, err := findStart(f.in, end)
 		if err != nil {
 			return State{}, err
 		}
@@ -60,7 +60,7 @@ func (f *File) load(blobs Blobs) (State, error) {
 
 // line returns the entry at an offset; an empty one if it is invalid.
 func (f *File) line(offset int64) Entry {
-	line, _, whole, err := readLines(f.f, offset, f.size).next()
+	line, _, whole, err := readLines(f.in, offset, f.size).next()
 	if err != nil {
 		return Entry{}
 	}
@@ -71,7 +71,7 @@ func (f *File) line(offset int64) Entry {
 // fold adds the first entry and those between two offsets. It returns the first invalid line.
 func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, error) {
 	if start > 0 {
-		first, _, _, err := readLines(f.f, 0, end).next()
+		first, _, _, err := readLines(f.in, 0, end).next()
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, erro
 		}
 	}
 	first := start > 0
-	for d, err := range decodeLines(f.f, start, end, blobs) {
+	for d, err := range decodeLines(f.in, start, end, blobs) {
 		if err != nil {
 			return nil, err
 		}

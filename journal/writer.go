@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/adze-dev/adze/model"
 )
 
 // Writer appends entries to a log and maintains the state after them. After a failure it writes nothing more, because a
@@ -67,10 +65,11 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 		return Entry{}, err
 	}
 	w.state.apply(e, data)
-	if n := len(w.state.past); n > 0 && e.Type == TypeCompacted { // an undo reads them from the log
-		w.state.past[n-1].history = make([]model.Message, len(w.state.past[n-1].history))
+	if d, ok := data.(Undone); ok && d.To > 0 {
+		w.state, err = Fold(w.log.Read(1), w.blobs)
 	}
-	return e, nil
+	w.state.past = nil // what compactions replaced: only an undo needs it, and reads it from the log
+	return e, err
 }
 
 // complete sets the fields that depend on earlier entries.

@@ -141,7 +141,10 @@ func sessionSearch(_ context.Context, env Env, o *options, words []string) error
 	case len(hits) == 0:
 		return exitf(exitError, "no session has %s", strings.Join(words, " and "))
 	}
-	_, err = io.WriteString(env.Stdout, record.HitLines(hits, words, time.Now()))
+	text, err := record.HitLines(hits, words, time.Now())
+	if err == nil {
+		_, err = io.WriteString(env.Stdout, text)
+	}
 	return err
 }
 

@@ -77,28 +77,21 @@ func runUsage(ctx context.Context, env Env, o *options, _ []string) error {
 	return usageTable(env.Stdout, rows)
 }
 
+// usageTable prints the rows and their total.
 func usageTable(out io.Writer, rows []*usageRow) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DAY\tMODEL\tREQUESTS\tINPUT\tCACHED\tOUTPUT\tCOST")
-	total, priced := usageRow{Day: "total"}, false
-	var sum float64
-	line := func(r *usageRow, cost string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Day, tool.Visible(r.Model), humanize.Number(r.Requests),
-			humanize.Number(r.Input), humanize.Number(r.Cached), humanize.Number(r.Output), cost)
-	}
-	for _, r := range rows {
+	total, sum := &usageRow{Day: "total"}, 0.0
+	for _, r := range append(rows, total) {
 		cost := "–"
 		if r.Cost != nil {
-			sum, priced, cost = sum+*r.Cost, true, fmt.Sprintf("$%.2f", *r.Cost)
+			cost = fmt.Sprintf("$%.2f", *r.Cost)
+			sum, total.Cost = sum+*r.Cost, &sum
 		}
-		line(r, cost)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Day, tool.Visible(r.Model), humanize.Number(r.Requests),
+			humanize.Number(r.Input), humanize.Number(r.Cached), humanize.Number(r.Output), cost)
 		total.Requests, total.Input = total.Requests+r.Requests, total.Input+r.Input
 		total.Cached, total.Output = total.Cached+r.Cached, total.Output+r.Output
 	}
-	cost := "–"
-	if priced {
-		cost = fmt.Sprintf("$%.2f", sum)
-	}
-	line(&total, cost)
 	return w.Flush()
 }

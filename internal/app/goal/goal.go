@@ -20,7 +20,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/models"
@@ -207,17 +206,16 @@ func (p *Pursuit) check(ctx context.Context) (more string, err error) {
 	own := &tool.Executor{
 		Registry: tool.NewRegistry(t), Mask: s.Executor.Mask, Spill: s.Executor.Spill, Before: s.Executor.Before,
 		Policy: func(r tool.Request) tool.Decision {
-			d := s.Executor.Policy(r)
-			switch f, tried := r.Confirm.(tool.Effects); {
-			case tried && !runsAgain(r):
+			switch f, again := effects(r); {
+			case f != nil && !again:
 				return nothing
-			case tried && f.Took >= goalTimeout:
+			case f != nil && f.Took >= goalTimeout:
 				return tool.Decision{Verdict: tool.Deny, Reason: "it was still running after " + goalTimeout.String()}
 			}
-			return d
+			return s.Executor.Policy(r)
 		},
 		Ask: func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-			if _, tried := r.Confirm.(tool.Effects); tried && !runsAgain(r) {
+			if f, again := effects(r); f != nil && !again {
 				return nothing, nil
 			}
 			return s.Executor.Ask(ctx, r, why)
@@ -236,32 +234,30 @@ func (p *Pursuit) check(ctx context.Context) (more string, err error) {
 	}
 	for _, h := range o.Result.Hosts {
 		if h.Failure != "" { // such as a proxy's answer, which curl takes for a page
-			return "", project.Errorf(project.ErrPrompt, "can't check the goal: %s wanted %s, which the trial denied "+
-				"it\nAllow it with a rule: Network(%s)", p.Command, h.Name, h.Name)
+			return "", project.Errorf(project.ErrPrompt, "can't check the goal: %s: the trial denied access to %s\n"+
+				"Allow it with a rule: Network(%s)", p.Command, h.Name, h.Name)
 		}
 	}
 	return "", nil
 }
 
-// runsAgain reports whether a tried command would run again, without a trial.
-func runsAgain(r tool.Request) bool {
-	return slices.ContainsFunc(r.Access, func(a tool.Access) bool { return a.Verb == tool.Execs || a == tool.Anything })
+// effects returns those of a tried command, nil for others, and whether it would run again without a trial.
+func effects(r tool.Request) (f *tool.Effects, again bool) {
+	if e, ok := r.Confirm.(tool.Effects); ok {
+		f = &e
+	}
+	return f, slices.ContainsFunc(r.Access, func(a tool.Access) bool {
+		return a.Verb == tool.Execs || a == tool.Anything
+	})
 }
 
 // failed returns the message to the model about a failure, or why the goal is given up.
 func (p *Pursuit) failed(o tool.Outcome) (more string, err error) {
 	how := fmt.Sprintf("exited with code %d", o.Result.Exit)
-	if o.Error != nil {
+	if o.Error != nil && o.Result.Exit == 0 {
 		how = strings.TrimRight(o.Error.Message, ".")
 	}
-	output := strings.TrimSpace(o.Result.Output)
-	if len(output) > goalOutput {
-		output = output[len(output)-goalOutput:]
-		for !utf8.RuneStart(output[0]) {
-			output = output[1:]
-		}
-		output = "…" + output
-	}
+	output := cmp.Or(tool.Cut(strings.TrimSpace(o.Result.Output), goalOutput), "(empty)")
 	p.failures++
 	p.mu.Lock()
 	key := numbers().ReplaceAllString(how+"\n"+o.Result.Output, "0")
@@ -281,9 +277,8 @@ func (p *Pursuit) failed(o tool.Outcome) (more string, err error) {
 	for _, m := range o.Result.Missed {
 		output += "\nIn the trial: " + m
 	}
-	return fmt.Sprintf("The goal is not reached: %s\n%s (%s so far). Its output ends with:\n%s\nContinue. "+
-		"If you can't reach it, say why.", p.Command, how, humanize.Count(p.failures, "failure"),
-		cmp.Or(output, "(empty)")), nil
+	return fmt.Sprintf("The goal is not reached: %s\n%s (%s so far). Its output:\n%s\nContinue. "+
+		"If you can't reach it, say why.", p.Command, how, humanize.Count(p.failures, "failure"), output), nil
 }
 
 // numbers matches what differs between two runs that fail in the same way: times and ports.
@@ -323,7 +318,7 @@ func (p *Pursuit) report(err error) string {
 	if err != nil {
 		end = "goal not reached: " + p.Command
 	}
-	end += " (failed " + humanize.Count(p.failures, "time") + ", " + humanize.Duration(time.Since(p.began)) + ")"
+	end += fmt.Sprintf(" (%s, %s)", humanize.Count(p.failures, "failure"), humanize.Duration(time.Since(p.began)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var tests []string

@@ -1,10 +1,85 @@
 package goal
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/models"
+	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/tool"
 )
+
+// shell is a tool whose command runs until it is stopped, or fails at once.
+type shell struct {
+	hangs bool
+	runs  int
+}
+
+func (*shell) Declaration() tool.Declaration {
+	return tool.Declaration{Name: "run_shell_command", Parameters: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (s *shell) Prepare(context.Context, json.RawMessage) (*tool.Invocation, error) {
+	return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+		if s.runs++; s.hangs {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}
+		r := tool.TextResult("failed")
+		r.Exit, r.Output = 1, strings.Repeat("ä line of output\n", 1000)+"the end"
+		return r, nil
+	}}, nil
+}
+
+// start starts a goal whose command is that of a shell, with a clock of the test's own.
+func start(t *testing.T, sh *shell, g Goal) (*Pursuit, *[]string) {
+	t.Helper()
+	var told []string
+	p, err := Start(t.Context(), &Session{
+		Models: models.New(project.Env{}, t.TempDir(), &settings.Settings{}, nil), Notice: func(text string) { told = append(told, text) },
+		Executor: &tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }},
+		Shell:    func() (tool.Tool, error) { return sh, nil },
+	}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, &told
+}
+
+// A command that hangs is stopped when the time of the goal is over.
+func TestCommandThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sh := &shell{hangs: true}
+		p, told := start(t, sh, Goal{Command: "sleep 1000000", Time: time.Minute})
+		asked := 0
+		ended, err := p.Pursue(t.Context(), func(context.Context, string) error { asked++; return nil })
+		if !ended || !errors.Is(err, agent.ErrWallTime) || asked != 1 || sh.runs != 1 {
+			t.Errorf("ended %v, %v; %d prompts, %d runs", ended, err, asked, sh.runs)
+		}
+		if got := strings.Join(*told, "\n"); got != "goal not reached: sleep 1000000 (0 failures, 1 min 0 s)" {
+			t.Errorf("told: %s", got)
+		}
+	})
+}
+
+// The model gets the start and the end of a long output.
+func TestLongOutput(t *testing.T) {
+	p, _ := start(t, &shell{}, Goal{Command: "go test", Turns: 2})
+	var got []string
+	_, err := p.Pursue(t.Context(), func(_ context.Context, more string) error { got = append(got, more); return nil })
+	if !errors.Is(err, agent.ErrTurnLimit) || len(got) != 2 || len([]rune(got[1])) > goalOutput+300 ||
+		!strings.HasPrefix(got[1], "The goal is not reached: go test\nexited with code 1 (1 failure so far). Its output:\nä line") ||
+		!strings.Contains(got[1], "the end\nContinue.") {
+		t.Errorf("%v: %q", err, got)
+	}
+}
 
 func TestParse(t *testing.T) {
 	for in, want := range map[string]Goal{

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -69,10 +68,10 @@ func fails(err error, fallback bool) bool {
 }
 
 // Substitute returns the model to ask in place of one that an agent should use: that one unless it rests, or else the
-// first of model.fallbacks that doesn't rest. With an error of the model that was asked, that one rests from now on. It
+// first of its fallbacks that doesn't rest. With an error of the model that was asked, that one rests from now on. It
 // returns nil if no other model can answer.
 func (m *Models) Substitute(ctx context.Context, wanted, asked model.Model, failed error) model.Model {
-	names, now := settings.Texts(m.settings.Model.Fallbacks), m.env.Time()
+	names, now := m.settings.Model.FallbacksOf(wanted.Name()), m.env.Time()
 	wait := m.settings.Model.Wait()
 	if len(names) == 0 || failed != nil && !fails(failed, asked.Name() != wanted.Name()) {
 		return nil

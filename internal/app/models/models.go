@@ -235,7 +235,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		return nil, Place{}, err
 	}
 	if ok {
-		if len(m.settings.Model.Fallbacks) > 0 {
+		if len(m.settings.Model.FallbacksOf(found.options.Model)) > 0 {
 			found.options.Retry.Budget = m.settings.Model.Wait()
 		}
 		opened, err := found.open(ctx, m.learn)

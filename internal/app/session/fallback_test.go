@@ -18,22 +18,26 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A fallback on the command line replaces those of the settings, and a project can't name any: the conversation would go
-// to a server of its choice.
+// A fallback on the command line replaces those of the settings, a model may have its own, and a project can't name any:
+// the conversation would go to a server of its choice.
 func TestWhoNamesFallbacks(t *testing.T) {
 	d := newDesk(t)
-	for dir, set := range map[string]string{d.home: `{"model":{"fallbacks":["a","b"]}}`, filepath.Join(d.dir, ".adze"): `{"model":{"fallbacks":["evil"]}}`} {
+	for dir, set := range map[string]string{d.home: `{"model":{"fallbacks":["a","b"]},"modelProviders":{"anthropic":[{"id":"small","fallbacks":["d"]},{"id":"none","fallbacks":[]}]}}`, filepath.Join(d.dir, ".adze"): `{"model":{"fallbacks":["evil"]},"modelProviders":{"openai":[{"id":"m","fallbacks":["evil"]}]}}`} {
 		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "settings.json"), []byte(set), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for want, flags := range map[string][]settings.Flag{"a b": nil, "c": {{Name: "--fallback-model", Key: "model.fallbacks", List: []string{"c"}}}} {
+	for want, flags := range map[string][]settings.Flag{"a b, d, ": nil, "c, c, c": {{Name: "--fallback-model", Key: "model.fallbacks", List: []string{"c"}}}} {
 		s, err := Open(project.Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }},
 			Options{Dir: d.dir, Flags: flags})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(settings.Texts(s.Settings.Model.Fallbacks), " "); got != want {
+		var got []string
+		for _, name := range []string{"m", "small", "none"} {
+			got = append(got, strings.Join(s.Settings.Model.FallbacksOf(name), " "))
+		}
+		if got := strings.Join(got, ", "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		s.Close()
@@ -62,7 +66,7 @@ func TestFallback(t *testing.T) {
 		{Text: "and again"},
 		{Expect: []string{"third", "said by the other"}, Text: "after the kill"},
 	}})
-	set := fmt.Sprintf(`{"model":{"name":"main","fallbacks":["none","other"],"fallbackWait":30},"modelProviders":{"openai":[
+	set := fmt.Sprintf(`{"model":{"name":"main","fallbacks":["none","nonsense","other"],"fallbackWait":30},"modelProviders":{"openai":[
 		{"id":"main","baseUrl":%q},{"id":"none","baseUrl":%q,"envKey":"NO_SUCH_KEY"},{"id":"other","baseUrl":%q}]}}`, main.URL, main.URL, other.URL)
 	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(set), 0o600); err != nil {
 		t.Fatal(err)
@@ -88,7 +92,8 @@ func TestFallback(t *testing.T) {
 	d.say(t, c, "second")
 	told := strings.Join(d.told, "\n")
 	host := "continues with other at " + other.URL
-	if strings.Count(told, host) != 1 || strings.Count(told, "none can't be used") != 1 || !strings.Contains(told, "Overloaded") {
+	if strings.Count(told, host) != 1 || strings.Count(told, "none can't be used: no API key for none: NO_SUCH_KEY is not set") != 1 ||
+		strings.Count(told, `nonsense can't be used: unknown model "nonsense"`) != 1 || !strings.Contains(told, "Overloaded") {
 		t.Errorf("told: %s", told)
 	}
 	s.Recorder.Sync()

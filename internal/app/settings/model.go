@@ -32,15 +32,29 @@ type Model struct {
 // Wait returns FallbackWait, at least a second.
 func (m *Model) Wait() time.Duration { return time.Duration(max(m.FallbackWait, 1)) * time.Second }
 
+// FallbacksOf returns the models that take over for a model: those of the command line, of its entry or of all models.
+func (m *Model) FallbacksOf(name string) []string {
+	given := len(m.Fallbacks) > 0 && m.Fallbacks[0].From.Line == 0
+	for _, api := range AuthTypes() {
+		for _, p := range m.Providers[api] {
+			if p.ID == name && p.Fallbacks != nil && !given {
+				return p.Fallbacks
+			}
+		}
+	}
+	return Texts(m.Fallbacks)
+}
+
 // AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
 func AuthTypes() []string { return []string{"openai", "openai-responses", "anthropic", "gemini"} }
 
 // Provider is a model with its server, in Qwen Code's format.
 type Provider struct {
-	ID      string `json:"id"`
-	BaseURL string `json:"baseUrl"`
-	EnvKey  string `json:"envKey"` // the variable with the key
-	Config  struct {
+	ID        string   `json:"id"`
+	BaseURL   string   `json:"baseUrl"`
+	EnvKey    string   `json:"envKey"`    // the variable with the key
+	Fallbacks []string `json:"fallbacks"` // in place of those of all models
+	Config    struct {
 		Window     int                        `json:"contextWindowSize"`
 		Dialect    string                     `json:"editDialect"`
 		Timeout    int                        `json:"timeout"` // milliseconds
