@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -232,6 +233,73 @@ func TestSeveralQuestionsOfACall(t *testing.T) {
 	res, err := cs.CallTool(t.Context(), with(p, second, "accept"))
 	if err != nil || res.IsError || res.Content[0].(*mcp.TextContent).Text != "asked twice" {
 		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// A rule that is approved with another call used to answer a question that waits, and the call ran, or continued, although
+// its client had not continued it.
+func TestWaitingCallsDoNotRun(t *testing.T) {
+	var runs, allowed, ended atomic.Int64
+	writes := tool.Access{Verb: tool.Writes, Target: "/x"}
+	run := func(context.Context, *tool.Live, string) (tool.Result, error) {
+		runs.Add(1)
+		return tool.TextResult("written"), nil
+	}
+	asks := func(ctx context.Context, l *tool.Live, text string) (tool.Result, error) {
+		if _, err := l.Ask(ctx, tool.Invocation{Description: "more", Access: []tool.Access{writes}}); err != nil {
+			return tool.Result{}, err
+		}
+		return run(ctx, l, text)
+	}
+	s := New(Options{Session: func(c Client) (*tool.Executor, func(), error) {
+		x, _, err := testSession(c)
+		x.Registry = tool.NewRegistry(define("write", tool.Edit, writes, run), define("more", tool.Other, tool.Nothing, asks))
+		policy := x.Policy
+		x.Policy = func(r tool.Request) tool.Decision {
+			if allowed.Load() > 0 {
+				return tool.Decision{Verdict: tool.Allow}
+			}
+			return policy(r)
+		}
+		x.Ask = func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+			d, err := c.Ask(ctx, r, why)
+			if d.Remember != "" {
+				allowed.Add(1)
+			}
+			return d, err
+		}
+		x.Observe = func(ev tool.Event) {
+			if ev.Stage == tool.Done {
+				ended.Add(1)
+			}
+		}
+		return x, nil, err
+	}})
+	cs, leave := clientOf(t, "", s, &mcp.ClientOptions{
+		MultiRoundTrip:     &mcp.MultiRoundTripOptions{Disabled: true},
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, errors.New("asked") },
+	})
+	defer leave()
+	calls := []*mcp.CallToolParams{writing("x"), writing("y"), {Name: "more"}}
+	for i, p := range calls {
+		res, err := cs.CallTool(t.Context(), p)
+		if err != nil || !res.NeedsInput() {
+			t.Fatalf("%+v %v", res, err)
+		}
+		calls[i] = with(p, res.RequestState, "accept")
+		calls[i].InputResponses[answerKey].(*mcp.ElicitResult).Content = map[string]any{"remember": "Edit(/x)"}
+	}
+	for i, p := range calls {
+		res, err := cs.CallTool(t.Context(), p)
+		if err != nil || res.IsError || res.NeedsInput() {
+			t.Errorf("%+v %v", res, err)
+		}
+		if i == 0 { // it changed what the second wants to write
+			waittest.Until(t, "the second call is judged again", func() bool { return ended.Load() == 2 })
+		}
+		if n := runs.Load(); n != int64(i+1) {
+			t.Errorf("%d runs after %d calls", n, i+1)
+		}
 	}
 }
 

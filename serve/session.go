@@ -64,27 +64,60 @@ type running struct {
 
 	// Guarded by session.mu.
 	from  caller
-	ctx   context.Context // of the request, so that notifications belong to it
+	ctx   context.Context // of the request, so that notifications belong to it; nil: the call waits for another
 	token any             // for progress; nil: the client doesn't want it
 	steps float64
 	// unapproved means that the command runs or is tried without approval. Its output may have to be held back, so that
 	// none of it is sent before it ends.
 	unapproved bool
+	skipped    bool // it would have run while it waited
 }
 
-// use sets the executor of the session's calls.
+// use sets the executor of the session's calls. While a call waits for an answer in a later request, a rule that the
+// user approves for another one doesn't answer it, and it doesn't run: the client may never continue it.
 func (s *session) use(x *tool.Executor) {
 	s.x = x
-	if x.Ask == nil {
-		x.Ask = s.ask
+	ask, around, observe := x.Ask, x.Around, x.Observe
+	if ask == nil {
+		ask = s.ask
 	}
-	observe := x.Observe
+	x.Ask = func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+		d, err := ask(ctx, r, why)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if run := s.calls[r.Call.ID]; run != nil && run.from.modern {
+			d.Remember = ""
+		}
+		return d, err
+	}
+	x.Around = func(ctx context.Context, r tool.Request, d tool.Decision,
+		run func(context.Context) tool.Outcome) tool.Outcome {
+		switch {
+		case s.skips(r.Call.ID):
+			return tool.Outcome{Status: tool.StatusError, Result: tool.TextResult("not run: the client left the call")}
+		case around == nil:
+			return run(ctx)
+		}
+		return around(ctx, r, d, run)
+	}
 	x.Observe = func(ev tool.Event) {
 		s.observe(ev)
 		if observe != nil {
 			observe(ev)
 		}
 	}
+}
+
+// skips reports whether a call waits for its client. Then it doesn't run anymore.
+func (s *session) skips(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.calls[id]
+	if run == nil || run.ctx != nil {
+		return false
+	}
+	run.skipped = true
+	return true
 }
 
 // list returns the tools that a client is offered.
@@ -156,7 +189,11 @@ func (s *session) call(ctx context.Context, from caller, p *mcp.CallToolParamsRa
 	}
 	s.mu.Lock()
 	run.from, run.ctx, run.token = from, ctx, p.GetProgressToken()
+	skipped := run.skipped
 	s.mu.Unlock()
+	if skipped { // it was allowed meanwhile: it is judged again
+		return s.await(ctx, s.start(ctx, from, p), from, p), nil
+	}
 	run.asked.answer <- answer
 	return s.await(ctx, run, from, p), nil
 }
@@ -210,7 +247,7 @@ func (s *session) await(ctx context.Context, run *running, from caller, p *mcp.C
 		case q := <-run.questions:
 			if res := s.later.ask(run, q, from, p); res != nil {
 				s.mu.Lock()
-				run.token = nil // until the client calls again
+				run.ctx, run.token = nil, nil // until the client calls again
 				s.mu.Unlock()
 				return res
 			}
