@@ -14,28 +14,37 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ask sends an approval request to the client, if it can show one.
+// ask sends an approval request to the client of the call, if it can show one.
 func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	if !s.client.CanAsk {
-		return tool.Decision{}, denied(why, "this MCP client can't show approval requests")
-	}
 	s.mu.Lock()
-	if run := s.calls[r.Call.ID]; run != nil {
-		// The request belongs to the call, and is canceled with it.
-		joined, cancel := context.WithCancel(run.ctx)
-		defer cancel()
-		defer context.AfterFunc(ctx, cancel)()
-		ctx = joined
+	run := s.calls[r.Call.ID]
+	var from caller
+	if run != nil {
+		from = run.from
 	}
 	s.mu.Unlock()
+	if !from.canAsk {
+		return tool.Decision{}, denied(why, "this MCP client can't show approval requests")
+	}
 	form := r.Form
-	if form == nil {
+	if form == nil && s.shared {
+		form = yesForm(nil)
+	} else if form == nil {
 		form = yesForm(why.Offer)
 	}
-	res, err := s.peer.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: question(r, why), RequestedSchema: form})
+	p := &mcp.ElicitParams{Mode: "form", Message: shown(r, why), RequestedSchema: form}
+	if r.Form == nil { // Claude Code and its SDK show this as the heading of a permission prompt
+		title, _, _ := strings.Cut(p.Message, "\n")
+		p.Meta = mcp.Meta{"anthropic/permissionDisplay": map[string]string{
+			"title": title, "displayName": r.Declaration.Title(), "description": inOneLine(why.Reason),
+		}}
+	}
+	res, err := s.elicit(ctx, run, from, p)
 	switch {
 	case err != nil:
 		return tool.Decision{}, denied(why, fmt.Sprintf("the MCP client failed to show the approval request: %v", err))
+	case res == nil:
+		return tool.Decision{}, denied(why, fmt.Sprintf("%d approval requests wait for an answer", maxOpen))
 	case res.Action == "accept":
 	case res.Action == "cancel":
 		return tool.Decision{}, denied(why, "the MCP client canceled the approval request")
@@ -53,6 +62,29 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 		d.Remember = rule
 	}
 	return d, nil
+}
+
+// elicit returns the client's answer: with a request of its own that belongs to the call, or by way of its result.
+func (s *session) elicit(ctx context.Context, run *running, from caller, p *mcp.ElicitParams) (*mcp.ElicitResult,
+	error) {
+	if !from.modern {
+		joined, cancel := context.WithCancel(run.ctx)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		return from.peer.Elicit(joined, p)
+	}
+	q := question{p, make(chan *mcp.ElicitResult, 1)}
+	select {
+	case run.questions <- q:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case res := <-q.answer:
+		return res, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Denied is the error of an approval request that the client declined or could not show. It names the client and not
@@ -86,10 +118,10 @@ func denied(why tool.Decision, cause string) error {
 	return d
 }
 
-// question returns everything that a user should see before approving a call. Clients show the first lines (Claude Code
+// shown returns everything that a user should see before approving a call. Clients show the first lines (Claude Code
 // three) and the rest only after scrolling: the first line says what would happen, the second why it requires approval,
 // the third has warnings.
-func question(r tool.Request, why tool.Decision) string {
+func shown(r tool.Request, why tool.Decision) string {
 	what, warnings := r.Description, []string(nil)
 	switch c := r.Confirm.(type) {
 	case tool.FileDiff:

@@ -65,8 +65,31 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	return s.handler(ctx, open)
 }
 
-// handler serves sessions, each with an executor of its own.
+// maxBody is the maximum length of a request.
+const maxBody = 10 << 20
+
+// handler serves sessions, each with an executor of its own. Requests of modern versions belong to no session and share
+// one executor.
 func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
+	c, m := s.connect()
+	c.shared = true
+	context.AfterFunc(ctx, c.end)
+	open.add(c, nil)
+	modern := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
+	})
+	sessions := s.sessions(ctx, open)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= modernVersion {
+			modern.ServeHTTP(w, r)
+			return
+		}
+		sessions.ServeHTTP(w, r)
+	})
+}
+
+// sessions serves protocol versions with sessions.
+func (s *Server) sessions(ctx context.Context, open *connections) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 		// The SDK calls this for every request, including those of an existing session, so nothing may outlive the
 		// request unless it starts a session.
@@ -87,7 +110,7 @@ func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 			}
 		})
 		return m
-	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: 10 << 20})
+	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: maxBody})
 }
 
 // guard rejects requests from other hosts or origins and those without the token.
@@ -133,14 +156,14 @@ func isLoopback(host string) bool {
 // connections are the open connections.
 type connections struct {
 	mu   sync.Mutex
-	open map[*connection]*mcp.ServerSession
+	open map[*connection]*mcp.ServerSession // nil: the requests have no session
 }
 
 // add reports whether the connection is new: a client may send initialize twice.
 func (cs *connections) add(c *connection, peer *mcp.ServerSession) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cs.open[c] != nil {
+	if _, known := cs.open[c]; known {
 		return false
 	}
 	if cs.open == nil {
@@ -165,7 +188,9 @@ func (cs *connections) finish() {
 	for c, peer := range all {
 		wg.Go(func() {
 			c.finish()
-			peer.Close()
+			if peer != nil {
+				peer.Close()
+			}
 		})
 	}
 	wg.Wait()

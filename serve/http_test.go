@@ -63,7 +63,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Each connection has its own session, which ends with it.
+// Each connection has its own session, which ends with it. Clients of versions without sessions share one, which ends with
+// the server.
 func TestSessionsOverHTTP(t *testing.T) {
 	var mu sync.Mutex
 	begun, ended := 0, 0
@@ -84,9 +85,10 @@ func TestSessionsOverHTTP(t *testing.T) {
 	url := <-at
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	connect := func() *mcp.ClientSession {
+	connect := func(version string) *mcp.ClientSession {
 		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(),
-			&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{transport}}}, nil)
+			&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{transport}}},
+			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,25 +99,29 @@ func TestSessionsOverHTTP(t *testing.T) {
 		}
 		return cs
 	}
-	count := func() (int, int) {
+	check := func(wantBegun, wantEnded int) {
+		t.Helper()
 		mu.Lock()
 		defer mu.Unlock()
-		return begun, ended
+		if begun != wantBegun || ended != wantEnded {
+			t.Errorf("%d begun, %d ended, want %d, %d", begun, ended, wantBegun, wantEnded)
+		}
 	}
-	first, second := connect(), connect()
-	if b, e := count(); b != 2 || e != 0 {
-		t.Errorf("%d begun, %d ended", b, e)
-	}
+	first, second := connect("2025-11-25"), connect("2025-11-25")
+	check(2, 0)
+	connect(modernVersion).Close()
+	connect(modernVersion).Close()
+	check(3, 0)
 	first.Close()
-	waittest.Until(t, "the first session ends", func() bool { _, e := count(); return e > 0 })
-	if _, e := count(); e != 1 {
-		t.Errorf("%d ended after the first client left", e)
-	}
+	waittest.Until(t, "the first session ends", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return ended > 0
+	})
+	check(3, 1)
 	cancel()
 	<-done
-	if _, e := count(); e != 2 {
-		t.Errorf("%d ended with the server", e)
-	}
+	check(3, 3)
 	second.Close()
 }
 
@@ -169,12 +175,17 @@ func TestPostsLeaveNothingBehind(t *testing.T) {
 		sessions.Add(1)
 		return testSession(c)
 	}}).Handler(t.Context())
+	version := ""
 	post := func(session, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		if session != "" {
 			req.Header.Set("Mcp-Session-Id", session)
+		}
+		if version != "" {
+			req.Header.Set("Mcp-Protocol-Version", version)
+			req.Header.Set("Mcp-Method", "server/discover")
 		}
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, req)
@@ -207,6 +218,22 @@ func TestPostsLeaveNothingBehind(t *testing.T) {
 	if n := sessions.Load(); n != 0 {
 		t.Errorf("%d sessions were begun", n)
 	}
+	version = modernVersion
+	const meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
+	discover := func() *httptest.ResponseRecorder {
+		return post("", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{`+meta+`}}}`)
+	}
+	if w := discover(); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"resultType":"complete"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	before := heap()
+	for range many {
+		discover()
+	}
+	if each := (heap() - before) / many; each >= 100 {
+		t.Errorf("a POST without sessions leaves %d bytes behind", each)
+	}
+	version = ""
 	req := httptest.NewRequest(http.MethodDelete, "/mcp", nil)
 	req.Header.Set("Mcp-Session-Id", session)
 	handler.ServeHTTP(httptest.NewRecorder(), req)

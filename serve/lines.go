@@ -144,7 +144,10 @@ func (l *lines) pass(line []byte) {
 			l.batch = m.Params.Version == "2025-03-26"
 		}
 	}
-	l.open.asked(line)
+	if used := l.open.asked(line); used != "" {
+		l.refuse(nil, invalidRequest, "request ID "+used+" is in use")
+		return
+	}
 	l.rest = line
 }
 

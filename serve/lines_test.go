@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -29,6 +30,38 @@ func TestOddLinesAreAnswered(t *testing.T) {
 		{"empty", "2025-06-18", ` `, ``},
 		{"an answer to nothing", "2025-06-18", `{"jsonrpc":"2.0","id":99,"result":{}}`, ``},
 	})
+}
+
+// Messages without a handshake, each with the version and the client's capabilities in it.
+func TestOddModernLinesAreAnswered(t *testing.T) {
+	const capabilities = `"io.modelcontextprotocol/clientCapabilities":{}`
+	line := func(id int, method, version, more string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,%s}}}`, id, method, more, version, capabilities)
+	}
+	slow := line(7, "tools/call", modernVersion, `"name":"slow",`)
+	long := `"name":"echo","arguments":{"text":"` + strings.Repeat("x", 10<<20) + `"},`
+	for name, c := range map[string]struct {
+		lines string
+		want  []string
+	}{
+		"all right":          {line(1, "server/discover", modernVersion, ""), []string{"1"}},
+		"cut":                {line(1, "tools/list", modernVersion, "")[:60] + "\n" + line(2, "tools/list", modernVersion, ""), []string{"null -32700", "2"}},
+		"an ID in use":       {slow + "\n" + slow, []string{"null -32600"}},
+		"10 MB":              {line(1, "tools/call", modernVersion, long), []string{"1"}},
+		"a later version":    {line(1, "tools/list", "2099-01-01", ""), []string{"1 -32022"}},
+		"no version":         {`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, []string{"1 0"}},
+		"no capabilities":    {strings.Replace(line(1, "tools/list", modernVersion, ""), ","+capabilities, "", 1), []string{"1 -32602"}},
+		"a handshake":        {line(1, "initialize", modernVersion, `"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"t","version":"1"},`), []string{"1 -32601"}},
+		"a method of old":    {line(1, "ping", modernVersion, ""), []string{"1 -32601"}},
+		"a missing feature":  {line(1, "prompts/list", modernVersion, ""), []string{"1 -32601"}},
+		"an unknown tool":    {line(1, "tools/call", modernVersion, `"name":"none",`), []string{"1 -32602"}},
+		"an unknown state":   {line(1, "tools/call", modernVersion, `"name":"echo","requestState":"x",`), []string{"1 -32602"}},
+		"an answer of sorts": {line(1, "tools/call", modernVersion, `"name":"echo","inputResponses":{"approval":12345},`), []string{"1 -32602"}},
+	} {
+		if diff := cmp.Diff(c.want, talk(t, len(c.want), c.lines+"\n")); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
 }
 
 func TestLongLinesAreAnswered(t *testing.T) {
@@ -66,7 +99,7 @@ func answered(t *testing.T, lines []oddLine) {
 func TestUnknownToolNamesTheOffered(t *testing.T) {
 	s := &session{server: New(Options{Tools: []string{"echo", "fail"}, Session: testSession})}
 	s.x, _, _ = testSession(Client{})
-	if got, want := s.unknown("x"), "unknown tool \"x\"\nAvailable tools: echo, fail"; got != want {
+	if got, want := s.unknown("x", caller{}), "unknown tool \"x\"\nAvailable tools: echo, fail"; got != want {
 		t.Errorf("got %s", got)
 	}
 }

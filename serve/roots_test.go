@@ -30,7 +30,7 @@ func TestSessionLife(t *testing.T) {
 	}()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "9"}, nil)
 	c.AddRoots(&mcp.Root{URI: "file:///home/me/app"})
-	cs, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	cs, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
 	}

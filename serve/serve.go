@@ -8,13 +8,15 @@
 // # Sessions
 //
 // One connection is one session with an executor of its own: calls go through the same order, policy and permission
-// prompts as those of a model. Options.Tools selects the tools; one that needs a user is offered only to clients that
+// prompts as those of a model. HTTP clients of protocol version 2026-07-28, which has no sessions, share one.
+// Options.Tools selects the tools; one that needs a user is offered only to clients that
 // can ask one.
 //
 // # Approval
 //
 // Calls that require approval use elicitation. If the client doesn't support it or declines, the call is denied, and
-// the error names the rule that would allow it.
+// the error names the rule that would allow it. In protocol version 2026-07-28 the question is the result of the call,
+// and the client repeats the call with the answer: it counts once, for a time, and for exactly this call.
 //
 // # Transports
 //
@@ -30,6 +32,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,19 +73,23 @@ type Client struct {
 }
 
 // Server serves tools.
-type Server struct{ opt Options }
+type Server struct {
+	opt        Options
+	answerTime time.Duration
+}
 
 // New makes a server.
 func New(opt Options) *Server {
 	if opt.Name == "" {
 		opt.Name = "adze"
 	}
-	return &Server{opt}
+	return &Server{opt, answerTime}
 }
 
 // connection is one client and its session.
 type connection struct {
 	server *Server
+	shared bool            // by all clients without a session of their own
 	life   context.Context // ends with the connection
 	end    context.CancelFunc
 
@@ -92,6 +100,9 @@ type connection struct {
 	done    func() // called at its end
 }
 
+// cacheable is how long, and for whom, a client may keep the list of tools.
+var cacheable = mcp.Cacheable{TTLMs: int(5 * time.Minute / time.Millisecond), CacheScope: "private"}
+
 // connect makes the MCP server of one connection. The caller closes both.
 func (s *Server) connect() (*connection, *mcp.Server) {
 	life, end := context.WithCancel(context.Background())
@@ -99,6 +110,7 @@ func (s *Server) connect() (*connection, *mcp.Server) {
 	m := mcp.NewServer(&mcp.Implementation{Name: s.opt.Name, Version: s.opt.Version}, &mcp.ServerOptions{
 		Instructions: s.opt.Instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { *c = cacheable },
 	})
 	m.AddReceivingMiddleware(c.receive)
 	return c, m
@@ -107,61 +119,53 @@ func (s *Server) connect() (*connection, *mcp.Server) {
 // receive handles requests about tools and leaves the rest to the SDK.
 func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch method {
-		case "server/discover":
-			// The protocol version that begins with this has no requests from server to client during a call. Clients
-			// fall back to the one that has them.
-			return nil, &jsonrpc.Error{
-				Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not supported; use initialize",
-			}
-		case "tools/list":
-			s, err := c.begin(ctx, req)
+		switch r := req.(type) {
+		case *mcp.ListToolsRequest:
+			from := callerOf(r)
+			s, err := c.begin(ctx, from)
 			if err != nil {
 				return nil, err
 			}
-			return &mcp.ListToolsResult{Tools: s.list()}, nil
-		case "tools/call":
-			s, err := c.begin(ctx, req)
+			return &mcp.ListToolsResult{Tools: s.list(from), Cacheable: cacheable}, nil
+		case *mcp.CallToolRequest:
+			from := callerOf(r)
+			s, err := c.begin(ctx, from)
 			if err != nil {
 				return nil, err
 			}
-			call, ok := req.(*mcp.CallToolRequest)
-			if !ok {
-				return nil, fmt.Errorf("unexpected request type %T", req)
+			return s.call(ctx, from, r.Params)
+		case *mcp.ServerRequest[*mcp.InitializeParams]:
+			// The answer is a version with sessions. The SDK would refuse to ask a client that requested another.
+			r.Params.ProtocolVersion = min(r.Params.ProtocolVersion, "2025-11-25")
+		}
+		if peer, ok := req.GetSession().(*mcp.ServerSession); ok && strings.Contains(method, "/") {
+			feature, _, _ := strings.Cut(method, "/")
+			p := peer.InitializeParams()
+			if slices.Contains([]string{"prompts", "resources", "completion"}, feature) && p != nil &&
+				p.ProtocolVersion >= modernVersion {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server has only tools"}
 			}
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			defer context.AfterFunc(c.life, cancel)()
-			return s.call(ctx, call)
 		}
 		return next(ctx, method, req)
 	}
 }
 
 // begin makes the session at the first request that needs it.
-func (c *connection) begin(ctx context.Context, req mcp.Request) (*session, error) {
+func (c *connection) begin(ctx context.Context, from caller) (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.begun {
 		return c.session, c.err
 	}
-	peer, ok := req.GetSession().(*mcp.ServerSession)
-	if !ok {
-		return nil, errors.New("no session")
-	}
 	c.begun = true
-	client := Client{}
-	if p := peer.InitializeParams(); p != nil {
-		if p.ClientInfo != nil {
-			client.Name, client.Version = p.ClientInfo.Name, p.ClientInfo.Version
-		}
-		if p.Capabilities != nil {
-			client.CanAsk = p.Capabilities.Elicitation != nil
-			client.Roots = roots(ctx, peer, p.Capabilities)
-		}
+	s := &session{
+		server: c.server, life: c.life, shared: c.shared, calls: map[string]*running{},
+		later: newLater(c.server.answerTime),
 	}
-	s := &session{server: c.server, peer: peer, client: client, calls: map[string]*running{}}
-	client.Ask = s.ask
+	client := Client{Name: from.name, Version: from.version, CanAsk: from.canAsk, Ask: s.ask}
+	if p := from.peer.InitializeParams(); p != nil && p.Capabilities != nil && !from.modern {
+		client.Roots = roots(ctx, from.peer, p.Capabilities)
+	}
 	x, done, err := c.server.opt.Session(client)
 	if err != nil {
 		c.err = err
@@ -178,6 +182,7 @@ func (c *connection) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done != nil {
+		c.session.wait()
 		c.done()
 		c.done = nil
 	}
@@ -193,7 +198,7 @@ func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	defer c.finish()
 	defer context.AfterFunc(ctx, c.end)()
 	done := make(chan error, 1)
-	to := &answers{open: &unanswered{}, WriteCloser: out}
+	to := &answers{open: newUnanswered(), WriteCloser: out}
 	transport := &mcp.IOTransport{Reader: &watched{newLines(in, to), c.end}, Writer: to, MaxLineLength: -1}
 	go func() { done <- m.Run(c.life, transport) }()
 	select {

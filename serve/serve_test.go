@@ -80,9 +80,14 @@ func testSession(c Client) (*tool.Executor, func(), error) {
 	return &tool.Executor{Registry: tool.NewRegistry(fixture()...), Policy: policy}, nil, nil
 }
 
-// client connects the SDK's client to a server through pipes. The returned function closes the server's stdin and waits
-// for the server.
+// client connects the SDK's client to a server through pipes, with a protocol version that has sessions. The returned
+// function closes the server's stdin and waits for the server.
 func client(t *testing.T, s *Server, opt *mcp.ClientOptions) (*mcp.ClientSession, func() time.Duration) {
+	t.Helper()
+	return clientOf(t, "2025-11-25", s, opt)
+}
+
+func clientOf(t *testing.T, version string, s *Server, opt *mcp.ClientOptions) (*mcp.ClientSession, func() time.Duration) {
 	t.Helper()
 	in, toServer, _ := os.Pipe()
 	fromServer, out, _ := os.Pipe()
@@ -92,7 +97,7 @@ func client(t *testing.T, s *Server, opt *mcp.ClientOptions) (*mcp.ClientSession
 		out.Close()
 	}()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test"}, opt)
-	cs, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	cs, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}

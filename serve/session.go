@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -20,8 +21,9 @@ import (
 // session is the tools of one connection.
 type session struct {
 	server *Server
-	peer   *mcp.ServerSession
-	client Client
+	life   context.Context
+	later  *later
+	shared bool // by clients that can't be told apart, so that rules for the session would apply to all
 	x      *tool.Executor
 
 	mu    sync.Mutex
@@ -29,23 +31,75 @@ type session struct {
 	calls map[string]*running // by the executor's ID
 }
 
+// caller is who sent a request.
+type caller struct {
+	peer          *mcp.ServerSession
+	name, version string
+	canAsk        bool // its client shows forms
+	modern        bool // questions are results
+}
+
+// callerOf describes the client of a request.
+func callerOf[P mcp.Params](r *mcp.ServerRequest[P]) caller {
+	c := caller{peer: r.Session, modern: r.ProtocolVersion() >= modernVersion}
+	if info := r.ClientInfo(); info != nil {
+		c.name, c.version = info.Name, info.Version
+	}
+	if caps := r.ClientCapabilities(); caps != nil && caps.Elicitation != nil {
+		c.canAsk = caps.Elicitation.Form != nil || caps.Elicitation.URL == nil
+	}
+	return c
+}
+
 // running is a running call.
 type running struct {
-	ctx   context.Context // of the request, so that notifications belong to it
+	cancel    context.CancelFunc
+	done      chan struct{} // closed when there is an outcome
+	outcome   tool.Outcome
+	questions chan question // for clients of modern versions
+
+	// Guarded by later.mu.
+	asked question
+	late  *time.Timer
+
+	// Guarded by session.mu.
+	from  caller
+	ctx   context.Context // of the request, so that notifications belong to it; nil: the call waits for another
 	token any             // for progress; nil: the client doesn't want it
 	steps float64
 	// unapproved means that the command runs or is tried without approval. Its output may have to be held back, so that
 	// none of it is sent before it ends.
 	unapproved bool
+	skipped    bool // it would have run while it waited
 }
 
-// use sets the executor of the session's calls.
+// use sets the executor of the session's calls. While a call waits for an answer in a later request, a rule that the
+// user approves for another one doesn't answer it, and it doesn't run: the client may never continue it.
 func (s *session) use(x *tool.Executor) {
 	s.x = x
-	if x.Ask == nil {
-		x.Ask = s.ask
+	ask, around, observe := x.Ask, x.Around, x.Observe
+	if ask == nil {
+		ask = s.ask
 	}
-	observe := x.Observe
+	x.Ask = func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+		d, err := ask(ctx, r, why)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if run := s.calls[r.Call.ID]; run != nil && run.from.modern {
+			d.Remember = ""
+		}
+		return d, err
+	}
+	x.Around = func(ctx context.Context, r tool.Request, d tool.Decision,
+		run func(context.Context) tool.Outcome) tool.Outcome {
+		switch {
+		case s.skips(r.Call.ID):
+			return tool.Outcome{Status: tool.StatusError, Result: tool.TextResult("not run: the client left the call")}
+		case around == nil:
+			return run(ctx)
+		}
+		return around(ctx, r, d, run)
+	}
 	x.Observe = func(ev tool.Event) {
 		s.observe(ev)
 		if observe != nil {
@@ -54,24 +108,46 @@ func (s *session) use(x *tool.Executor) {
 	}
 }
 
-// list returns the offered tools.
-func (s *session) list() []*mcp.Tool {
+// skips reports whether a call waits for its client. Then it doesn't run anymore.
+func (s *session) skips(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.calls[id]
+	if run == nil || run.ctx != nil {
+		return false
+	}
+	run.skipped = true
+	return true
+}
+
+// list returns the tools that a client is offered.
+func (s *session) list(from caller) []*mcp.Tool {
 	tools := []*mcp.Tool{}
 	for _, d := range s.x.Registry.Declarations(nil) {
-		if s.offers(d) {
+		if s.offers(d, from) {
 			tools = append(tools, &mcp.Tool{
 				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters,
-				Annotations: annotations(d, slices.Contains(s.server.opt.Abroad, d.Name)),
+				Annotations: annotations(d, slices.Contains(s.server.opt.Abroad, d.Name)), Meta: s.hints(d),
 			})
 		}
 	}
 	return tools
 }
 
+// hints tell Claude Code, which shows its model the names of tools alone, what to find a tool by, and which to declare
+// at once: those that the user named, and those that agents have under names of their own and are trained to use.
+func (s *session) hints(d tool.Declaration) mcp.Meta {
+	m := mcp.Meta{"anthropic/searchHint": d.Brief()}
+	if s.server.opt.Tools != nil || len(d.RuleNames) > 0 {
+		m["anthropic/alwaysLoad"] = true
+	}
+	return m
+}
+
 // offers reports whether the client is offered a tool: it is selected, and its needs are met.
-func (s *session) offers(d tool.Declaration) bool {
+func (s *session) offers(d tool.Declaration, from caller) bool {
 	opt := s.server.opt
-	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsUser || s.client.CanAsk)
+	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsUser || from.canAsk)
 	return met && (opt.Tools == nil || slices.Contains(opt.Tools, d.Name))
 }
 
@@ -92,33 +168,106 @@ func annotations(d tool.Declaration, abroad bool) *mcp.ToolAnnotations {
 	return a
 }
 
-// call runs one call through the executor.
-func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	p := req.Params
+// call starts a call, or continues one with the answer to its question.
+func (s *session) call(ctx context.Context, from caller, p *mcp.CallToolParamsRaw) (*mcp.CallToolResult, error) {
 	t, err := s.x.Registry.Lookup(p.Name)
-	if err != nil || !s.offers(t.Declaration()) {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknown(p.Name)}
+	if err != nil || !s.offers(t.Declaration(), from) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknown(p.Name, from)}
 	}
-	run := &running{ctx: ctx, token: p.GetProgressToken()}
+	if !from.modern || p.RequestState == "" {
+		return s.await(ctx, s.start(ctx, from, p), from, p), nil
+	}
+	run, err := s.later.take(p.RequestState, from, p)
+	if err != nil {
+		return nil, err
+	}
+	answer, ok := p.InputResponses[answerKey].(*mcp.ElicitResult)
+	if !ok {
+		if res := s.later.ask(run, run.asked, from, p); res != nil {
+			return res, nil
+		}
+	}
+	s.mu.Lock()
+	run.from, run.ctx, run.token = from, ctx, p.GetProgressToken()
+	skipped := run.skipped
+	s.mu.Unlock()
+	if skipped { // it was allowed meanwhile: it is judged again
+		return s.await(ctx, s.start(ctx, from, p), from, p), nil
+	}
+	run.asked.answer <- answer
+	return s.await(ctx, run, from, p), nil
+}
+
+// start runs a call through the executor. It ends with the connection.
+func (s *session) start(ctx context.Context, from caller, p *mcp.CallToolParamsRaw) *running {
+	life, cancel := context.WithCancel(s.life)
+	run := &running{
+		cancel: cancel, done: make(chan struct{}), questions: make(chan question),
+		from: from, ctx: ctx, token: p.GetProgressToken(),
+	}
 	s.mu.Lock()
 	s.count++
 	id := fmt.Sprintf("mcp-%d", s.count)
 	s.calls[id] = run
 	s.mu.Unlock()
-	defer func() {
+	go func() {
+		defer cancel()
+		b := s.x.Batch(life)
+		b.Add(tool.Call{ID: id, Name: p.Name, Args: p.Arguments})
+		run.outcome = b.Wait()[0]
+		close(run.done)
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		delete(s.calls, id)
-		s.mu.Unlock()
 	}()
-	b := s.x.Batch(ctx)
-	b.Add(tool.Call{ID: id, Name: p.Name, Args: p.Arguments})
-	return result(b.Wait()[0]), nil
+	return run
+}
+
+// wait waits until the calls have ended, with a limit: their context has.
+func (s *session) wait() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.calls))
+	s.mu.Unlock()
+	late := time.After(stopWait)
+	for _, run := range all {
+		select {
+		case <-run.done:
+		case <-late:
+			return
+		}
+	}
+}
+
+// await returns the outcome of a call, or its question. The call ends with the request.
+func (s *session) await(ctx context.Context, run *running, from caller, p *mcp.CallToolParamsRaw) *mcp.CallToolResult {
+	for ended := false; !ended; {
+		select {
+		case <-run.done:
+			ended = true
+		case q := <-run.questions:
+			if res := s.later.ask(run, q, from, p); res != nil {
+				s.mu.Lock()
+				run.ctx, run.token = nil, nil // until the client calls again
+				s.mu.Unlock()
+				return res
+			}
+			q.answer <- nil
+		case <-ctx.Done():
+			run.cancel()
+			<-run.done
+			ended = true
+		}
+	}
+	if from.modern {
+		return typed(result(run.outcome), "complete")
+	}
+	return result(run.outcome)
 }
 
 // unknown returns the error text for an unknown tool name. It lists only the tools offered to the client.
-func (s *session) unknown(name string) string {
+func (s *session) unknown(name string, from caller) string {
 	var names []string
-	for _, t := range s.list() {
+	for _, t := range s.list(from) {
 		names = append(names, t.Name)
 	}
 	return fmt.Sprintf("unknown tool %q\nAvailable tools: %s", name, strings.Join(names, ", "))
@@ -141,9 +290,9 @@ func (s *session) observe(ev tool.Event) {
 	if !run.unapproved {
 		p.Message = lastLine(ev.Display.Markdown())
 	}
-	ctx := run.ctx
+	ctx, peer := run.ctx, run.from.peer
 	s.mu.Unlock()
-	s.peer.NotifyProgress(ctx, p) // a lost notification doesn't matter
+	peer.NotifyProgress(ctx, p) // a lost notification doesn't matter
 }
 
 // lastLine returns the last line of a display with text, for a client that shows one line.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,11 +13,14 @@ import (
 // responses.
 const drainWait = 600 * time.Millisecond
 
-// unanswered counts the forwarded requests without a response.
+// unanswered has the IDs of the forwarded requests without a response.
 type unanswered struct {
-	mu   sync.Mutex
-	open int
+	mu      sync.Mutex
+	open    map[string]bool
+	writing int // responses
 }
+
+func newUnanswered() *unanswered { return &unanswered{open: map[string]bool{}} }
 
 // envelope has the fields that distinguish requests from responses.
 type envelope struct {
@@ -24,49 +28,58 @@ type envelope struct {
 	Method string          `json:"method"`
 }
 
-func (e envelope) hasID() bool { return len(e.ID) > 0 && string(e.ID) != "null" }
-
-// asked records a message from the client.
-func (u *unanswered) asked(message []byte) {
-	u.count(message, func(e envelope) int {
-		if e.Method != "" && e.hasID() {
-			return 1
+// asked records a message from the client. It returns the ID of one that has no response yet: the SDK would drop the
+// message.
+func (u *unanswered) asked(message []byte) (used string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range envelopes(message) {
+		if e.Method != "" {
+			if u.open[string(e.ID)] {
+				used = string(e.ID)
+			}
+			u.open[string(e.ID)] = true
 		}
-		return 0
-	})
+	}
+	return used
 }
 
-// answered records a message to the client.
-func (u *unanswered) answered(message []byte) {
-	u.count(message, func(e envelope) int {
-		if e.Method == "" && e.hasID() {
-			return -1
+// answered records that a message to the client is written, until the returned function is called. Then the client may
+// have used the ID again.
+func (u *unanswered) answered(message []byte) (written func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.writing++
+	for _, e := range envelopes(message) {
+		if e.Method == "" {
+			delete(u.open, string(e.ID))
 		}
-		return 0
-	})
+	}
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.writing--
+	}
 }
 
-func (u *unanswered) count(message []byte, worth func(envelope) int) {
+// envelopes returns what is known of the messages with an ID.
+func envelopes(message []byte) []envelope {
 	all := make([]envelope, 1)
 	if bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")) {
 		_ = json.Unmarshal(message, &all) // invalid messages don't count
 	} else {
 		_ = json.Unmarshal(message, &all[0])
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, e := range all {
-		u.open += worth(e)
-	}
+	return slices.DeleteFunc(all, func(e envelope) bool { return len(e.ID) == 0 || string(e.ID) == "null" })
 }
 
 // drain waits until all requests are answered, or a short time has passed.
 func (u *unanswered) drain() {
 	for end := time.Now().Add(drainWait); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		u.mu.Lock()
-		open := u.open
+		open := len(u.open) + u.writing
 		u.mu.Unlock()
-		if open <= 0 {
+		if open == 0 {
 			return
 		}
 	}
@@ -82,7 +95,6 @@ type answers struct {
 func (a *answers) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n, err := a.WriteCloser.Write(p)
-	a.open.answered(p)
-	return n, err
+	defer a.open.answered(p)()
+	return a.WriteCloser.Write(p)
 }

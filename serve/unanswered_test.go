@@ -18,7 +18,7 @@ func TestInputWaitsForAnswers(t *testing.T) {
 	in := `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n" + `{"jsonrpc":"2.0","method":"note"}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n"
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			out := &answers{open: &unanswered{}, WriteCloser: writeCloser{&bytes.Buffer{}}}
+			out := &answers{open: newUnanswered(), WriteCloser: writeCloser{&bytes.Buffer{}}}
 			l := newLines(io.NopCloser(strings.NewReader(in)), out)
 			if answered {
 				time.AfterFunc(drainWait/2, func() { io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}`+"\n") })
@@ -38,11 +38,11 @@ func TestInputWaitsForAnswers(t *testing.T) {
 
 // A batch counts as the number of its requests.
 func TestUnansweredCountsBatches(t *testing.T) {
-	var u unanswered
+	u := newUnanswered()
 	u.asked([]byte(` [{"id":1,"method":"a"},{"id":2,"method":"b"},{"method":"note"}]`))
 	u.answered([]byte(`[{"id":1,"result":{}}]`))
 	u.answered([]byte(`{"id":null,"error":{}}`))
-	if u.open != 1 {
+	if len(u.open) != 1 {
 		t.Error(u.open)
 	}
 }

@@ -29,6 +29,7 @@ type options struct {
 	effort      string
 	cwd         string
 	addDirs     []string
+	rules       []string // of mcp serve
 	maxTurns    int
 	maxTime     time.Duration
 	strict      bool

@@ -228,6 +228,8 @@ func mcpFlags(o *options) []flag {
 			to:     text(&o.http)},
 		{long: "sse", value: "URL", on: "mcp-add", about: "server URL (server-sent events)",
 			to: text(&o.sse)},
+		{long: "rule", value: "RULE", on: "mcp-serve", about: "rule for calls that run without approval (repeatable)",
+			to: texts(&o.rules)},
 		{long: "tools", value: "A,B", on: "mcp-serve", about: "tools to offer (default: all that need no user, model " +
 			"or conversation)",
 			to: text(&o.tools)},

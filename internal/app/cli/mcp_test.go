@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/serve"
@@ -68,6 +71,110 @@ func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
+	}
+}
+
+// In protocol version 2026-07-28 an approval comes with a later request: what runs is what was shown, if the file is
+// still as it was.
+func TestApprovedEditOfAFileThatChanged(t *testing.T) {
+	home := project.Canonical(t.TempDir())
+	env := Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Getenv: func(string) string { return "" }, Dir: home, Home: home, Version: "test",
+	}
+	path := filepath.Join(home, "notes.txt")
+	server := serve.New(serve.Options{Session: func(c serve.Client) (*tool.Executor, func(), error) {
+		return openConnection(env, &options{}, home, c)
+	}})
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- server.Stdio(t.Context(), in, out) }()
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return nil, errors.New("asked by the server")
+		},
+	}).Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{"", "someone else's text: one\n"} {
+		if err := os.WriteFile(path, []byte("one\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "read_file", Arguments: map[string]any{"absolute_path": path}}); err != nil {
+			t.Fatal(err)
+		}
+		p := &mcp.CallToolParams{Name: "edit", Arguments: map[string]any{"file_path": path, "old_string": "one", "new_string": "two"}}
+		res, err := cs.CallTool(t.Context(), p)
+		if err != nil || !res.NeedsInput() {
+			t.Fatalf("%+v %v", res, err)
+		}
+		q := res.InputRequests["approval"].(*mcp.ElicitParams)
+		shown, _ := q.Meta["anthropic/permissionDisplay"].(map[string]any)
+		if shown["title"] != "Edit notes.txt +1 −1" || shown["displayName"] != "Edit" || !strings.HasPrefix(shown["description"].(string), "writes ") {
+			t.Errorf("%v", q.Meta)
+		}
+		want := "two\n"
+		if change != "" {
+			want = change
+			if err := os.WriteFile(path, []byte(change), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.RequestState = res.RequestState
+		p.InputResponses = mcp.InputResponseMap{"approval": &mcp.ElicitResult{Action: "accept"}}
+		res, err = cs.CallTool(t.Context(), p)
+		if err != nil || res.IsError != (change != "") {
+			t.Errorf("%+v %v", res.Content, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != want {
+			t.Errorf("%q, want %q", text, want)
+		}
+	}
+	toServer.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	cs.Close()
+}
+
+// A denial names what the server could be started with, the least first. It used to name the settings, which count for
+// all uses of Adze, and no directory.
+func TestDenialsNameTheFlag(t *testing.T) {
+	edit := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/b/x"}}}}
+	ask := edit
+	ask.MustAsk = true
+	for _, c := range []struct {
+		r              tool.Request
+		offer          []string
+		flags, outside []string
+		want           string
+	}{
+		{edit, []string{"Edit(//b/x)", "Edit"}, []string{"--approval-mode auto-edit"}, []string{"/b", "/c"},
+			"run adze mcp serve with --rule 'Edit(//b/x)', or with --add-dir /b, or with --approval-mode auto-edit."},
+		{edit, []string{"Shell(make:*)\nShell(go test)"}, nil, nil, "run adze mcp serve with --rule 'Shell(make:*)' --rule 'Shell(go test)'."},
+		{edit, nil, nil, nil, "no rule and no flag allows this"},
+		{ask, []string{"Edit"}, nil, []string{"/b"}, "no rule does"},
+	} {
+		if got := allowing(c.r, tool.Decision{Offer: c.offer}, c.flags, c.outside); !strings.HasPrefix(got, "Tell the user") || !strings.Contains(got, c.want) {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+	if got := outsideOf([]string{"/a", "/b"}, []string{"/a", "/b/sub", "/c", "/"}); !slices.Equal(got, []string{"/c", "/"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Clients show the instructions, or their beginning, in each session.
+func TestInstructionsAreShort(t *testing.T) {
+	dir := "/" + strings.Repeat("long/", 100)
+	for _, dirs := range [][]string{{"/home/me/app"}, {dir, dir}} {
+		text := instructions(dirs)
+		if n := len([]rune(text)); n > 600 || n < 300 || !strings.Contains(text, dirs[0][:12]) {
+			t.Errorf("%d characters: %s", n, text)
+		}
 	}
 }
 

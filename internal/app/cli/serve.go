@@ -25,6 +25,8 @@ import (
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/serve"
@@ -42,7 +44,7 @@ func mcpServe(ctx context.Context, env Env, o *options, _ []string) error {
 	}
 	server := serve.New(serve.Options{
 		Version: env.Version, Tools: names, Abroad: []string{web.SearchTool},
-		Instructions: "The tools work in " + dir + ". Paths are absolute.",
+		Instructions: instructions(append([]string{dir}, absolute(env.Dir, o.addDirs)...)),
 		Session: func(c serve.Client) (*tool.Executor, func(), error) {
 			return openConnection(env, o, dir, c)
 		},
@@ -55,6 +57,15 @@ func mcpServe(ctx context.Context, env Env, o *options, _ []string) error {
 		return exitf(exitInterrupted, "")
 	}
 	return err
+}
+
+// instructions tell the client's model what the tools are good for: a client may show it their names alone.
+func instructions(dirs []string) string {
+	return "Tools for files and commands in " + humanize.Shorten(strings.Join(dirs, ", "), 150) + ". Paths are " +
+		"absolute. Edits replace exact text and keep everything else: encoding, line endings, whitespace. Searches " +
+		"are fast and skip ignored files. Commands run in a sandbox if there is one. The user's permission rules " +
+		"are enforced: if a call is denied, tell the user what its result says would allow it, and don't try " +
+		"another way. The user can take back changes with 'adze undo'."
 }
 
 // kept is an output that is not the protocol's to close.
@@ -103,12 +114,9 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	if within != nil {
 		within = append(within, added...) // the user added them for this server
 	}
-	elsewhere := func(root string) bool {
-		real := project.Canonical(root)
-		return !names.Below(dir, real) && !slices.ContainsFunc(append(added, dir),
-			func(dir string) bool { return names.Below(real, dir) })
-	}
-	if len(c.Roots) > 0 && !slices.ContainsFunc(c.Roots, func(root string) bool { return !elsewhere(root) }) {
+	outside := outsideOf(append(added, dir), c.Roots)
+	if len(c.Roots) > 0 && len(outside) == len(c.Roots) && !slices.ContainsFunc(outside,
+		func(root string) bool { return names.Below(dir, root) }) {
 		env.tell(fmt.Sprintf("the client works in %s, outside %s; the tools work in %[2]s",
 			tool.Visible(strings.Join(c.Roots, ", ")), dir))
 	}
@@ -118,18 +126,18 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy, filepath.Join(s.Directory.Home, "settings.json")))
+	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy, outside))
 	return s.Executor, func() { closeSession(env, s) }, nil
 }
 
 // remembering keeps the rules of saved approvals while the connection is open. The result of a denied call names the
-// rule that would allow it.
-func remembering(ask tool.Asker, policy *permission.Policy, settings string) approval.Front {
+// flags that would allow it. outside are directories of the client that the server wasn't started with.
+func remembering(ask tool.Asker, policy *permission.Policy, outside []string) approval.Front {
 	return func(ctx context.Context, q *approval.Question) (tool.Decision, error) {
 		d, err := ask(ctx, q.Request, q.Why)
 		var denied *serve.Denied
 		if errors.As(err, &denied) {
-			denied.Next = allowing(q.Request, q.Why, policy.Flags(q.Request), settings)
+			denied.Next = allowing(q.Request, q.Why, policy.Flags(q.Request), outside)
 		}
 		if err == nil && d.Remember != "" {
 			_, _ = q.Decide(approval.Answer{Act: approval.Always, Rule: d.Remember, Scope: approval.ForSession})
@@ -138,23 +146,44 @@ func remembering(ask tool.Asker, policy *permission.Policy, settings string) app
 	}
 }
 
-// allowing tells the client's model how its user can allow a call: the smallest rule first.
-func allowing(r tool.Request, why tool.Decision, flags []string, settings string) string {
+// allowing tells the client's model how its user can allow a call: the smallest permission first.
+func allowing(r tool.Request, why tool.Decision, flags, outside []string) string {
 	if r.MustAsk {
 		return "Tell the user: only an approval in a client that shows approval requests allows this; no rule does."
 	}
 	var ways []string
 	if len(why.Offer) > 0 {
-		rules := strings.Join(permission.SplitOffer(why.Offer[0]), " and ")
-		ways = append(ways, fmt.Sprintf("add the rule %s to permissions.allow in %s", rules, settings))
+		way := ""
+		for _, rule := range permission.SplitOffer(why.Offer[0]) {
+			way += " --rule " + shellwords.Quote(rule)
+		}
+		ways = append(ways, way[1:])
+	}
+	for _, root := range outside {
+		if slices.ContainsFunc(r.Access, func(a tool.Access) bool {
+			return (a.Verb == tool.Reads || a.Verb == tool.Writes) && names.Below(a.Target, root)
+		}) {
+			ways = append(ways, "--add-dir "+shellwords.Quote(root))
+		}
 	}
 	if len(flags) > 0 {
-		ways = append(ways, "run adze mcp serve with "+flags[0])
+		ways = append(ways, flags[0])
 	}
 	if ways == nil {
 		return "Tell the user that no rule and no flag allows this."
 	}
-	return "Tell the user how to allow it: " + strings.Join(ways, ", or ") + "."
+	return "Tell the user how to allow it: run adze mcp serve with " + strings.Join(ways, ", or with ") + "."
+}
+
+// outsideOf are the directories of a client that aren't in those of the server.
+func outsideOf(dirs, roots []string) (outside []string) {
+	for _, root := range roots {
+		root = project.Canonical(root)
+		if !slices.ContainsFunc(dirs, func(dir string) bool { return names.Below(root, dir) }) {
+			outside = append(outside, root)
+		}
+	}
+	return outside
 }
 
 // narrowed are the client's directories in the workspace; nil: it stays unchanged.

@@ -152,6 +152,7 @@ func settingFlags(o *options) []settings.Flag {
 		given     []string
 	}{
 		{"--allowed-tools", "permissions.allow", o.allowedTools},
+		{"--rule", "permissions.allow", o.rules},
 		{"--exclude-tools", "tools.exclude", o.excludeTools},
 		{"--fallback-model", "model.fallbacks", o.fallbacks},
 		{"--core-tools", "tools.core", o.coreTools},

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model/anthropic/anthropictest"
+	"github.com/adze-dev/adze/model/gemini/geminitest"
+	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/model/responses/responsestest"
 )
 
@@ -52,24 +54,33 @@ const ranText = "Output: one-two-"
 // agent runs an agent's program in the directory, with nothing to reach but loopback, and gives what it said.
 func agent(t *testing.T, p *program, env []string, name string, args ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("node_modules/.bin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir = p.dir
-	nowhere := "http://127.0.0.1:9" // nothing but loopback may be reached
-	cmd.Env = append([]string{
-		"PATH=" + filepath.Dir(node(t)) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.home, "ADZE_HOME=" + p.home,
-		"HTTP_PROXY=" + nowhere, "HTTPS_PROXY=" + nowhere, "NO_PROXY=127.0.0.1,localhost",
-	}, env...)
-	out, err := cmd.CombinedOutput()
+	out, err := agentCommand(t, p, env, name, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+func agentCommand(t *testing.T, p *program, env []string, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	bin, err := filepath.Abs("node_modules/.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(bin, name)
+	if name == "qwen" { // the one in its SDK
+		path, args = node(t), append([]string{filepath.Join(bin, "../@qwen-code/sdk/dist/cli/cli.js")}, args...)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir = p.dir
+	nowhere := "http://127.0.0.1:9" // nothing but loopback may be reached
+	cmd.Env = append([]string{
+		"PATH=" + strings.Join([]string{filepath.Dir(p.path), filepath.Dir(node(t)), os.Getenv("PATH")}, string(os.PathListSeparator)), "HOME=" + p.home,
+		"ADZE_HOME=" + p.home, "HTTP_PROXY=" + nowhere, "HTTPS_PROXY=" + nowhere, "NO_PROXY=127.0.0.1,localhost",
+	}, env...)
+	return cmd
 }
 
 func raw(t *testing.T, v any) json.RawMessage {
@@ -81,14 +92,13 @@ func raw(t *testing.T, v any) json.RawMessage {
 	return b
 }
 
-// withClaude has Claude Code make the calls, and fails if a request to the model lacks what a call gave.
-func withClaude(t *testing.T, p *program, all []turn, serve ...string) {
+// withClaude has Claude Code make the calls, and fails if a request to the model lacks what a call gave. Without flags for
+// the server it is configured.
+func withClaude(t *testing.T, p *program, all []turn, serve []string) {
 	t.Helper()
 	answers := make([]anthropictest.Answer, len(all)+1)
-	var allowed []string
 	for i, c := range all {
 		name := "mcp__adze__" + c.tool
-		allowed = append(allowed, name)
 		answers[i].Thought, answers[i].Signature = fmt.Sprintf("Call %d.", i), fmt.Sprintf("signature%d", i)
 		answers[i].Calls = []anthropictest.Call{{ID: fmt.Sprintf("toolu_%d", i), Name: name, Args: raw(t, c.args)}}
 		answers[i].Faults = anthropictest.Faults{Split: 7, Chunk: 50}
@@ -96,18 +106,22 @@ func withClaude(t *testing.T, p *program, all []turn, serve ...string) {
 	}
 	answers[len(all)].Text = "All is done."
 	s := anthropictest.Serve(t, anthropictest.Script{Key: "a-key", Answers: answers})
-	config := filepath.Join(p.home, "mcp.json")
-	p.settings(config, object{"mcpServers": object{"adze": object{"command": p.path, "args": append([]string{"mcp", "serve"}, serve...)}}})
+	args := []string{"-p", "Do it.", "--allowedTools", "mcp__adze"}
+	if serve != nil {
+		config := filepath.Join(p.home, "mcp.json")
+		p.settings(config, object{"mcpServers": object{"adze": object{"command": p.path, "args": append([]string{"mcp", "serve"}, serve...)}}})
+		args = append(args, "--mcp-config", config, "--strict-mcp-config")
+	}
 	out := agent(t, p, []string{
 		"ANTHROPIC_BASE_URL=" + s.URL, "ANTHROPIC_API_KEY=a-key", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
-	}, "claude", "-p", "Do it.", "--mcp-config", config, "--strict-mcp-config", "--allowedTools", strings.Join(allowed, ","))
+	}, "claude", args...)
 	if !strings.Contains(out, "All is done.") {
 		t.Error(out)
 	}
 }
 
 // withCodex has Codex make the calls, and fails if a request to the model lacks what a call gave.
-func withCodex(t *testing.T, p *program, all []turn, serve ...string) {
+func withCodex(t *testing.T, p *program, all []turn, serve []string) {
 	t.Helper()
 	answers := make([]responsestest.Answer, len(all)+1)
 	for i, c := range all {
@@ -118,8 +132,15 @@ func withCodex(t *testing.T, p *program, all []turn, serve ...string) {
 	}
 	answers[len(all)].Text = "All is done."
 	s := responsestest.Serve(t, responsestest.Script{Key: "a-key", Answers: answers})
-	home := filepath.Join(p.home, "codex")
-	args := raw(t, append([]string{"mcp", "serve", "--cwd", p.dir}, serve...))
+	home := filepath.Join(p.home, ".codex")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	server, _ := os.ReadFile(filepath.Join(home, "config.toml")) // if it is configured
+	if serve != nil {
+		server = fmt.Appendf(nil, "[mcp_servers.adze]\ncommand = %q\nargs = %s\ndefault_tools_approval_mode = \"approve\"\n",
+			p.path, raw(t, append([]string{"mcp", "serve", "--cwd", p.dir}, serve...)))
+	}
 	config := fmt.Sprintf(`model = "scripted"
 model_provider = "scripted"
 check_for_update_on_startup = false
@@ -130,26 +151,73 @@ name = "scripted"
 base_url = %q
 env_key = "SCRIPTED_KEY"
 wire_api = "responses"
-[mcp_servers.adze]
-command = %q
-args = %s
-default_tools_approval_mode = "approve"
-`, s.URL, p.path, args)
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+%s`, s.URL, server)
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := agent(t, p, []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=a-key"}, "codex", "exec", "--skip-git-repo-check", "Do it.")
+	out := agent(t, p, []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=a-key"}, "codex", append(append([]string{"exec"}, p.codex...), "--skip-git-repo-check", "Do it.")...)
+	if !strings.Contains(out, "All is done.") {
+		t.Error(out)
+	}
+}
+
+// withOpenAI has an agent that speaks OpenAI's chat API make the calls, and returns what it said. prefix is before the
+// names of Adze's tools; more are answers to other requests.
+func withOpenAI(t *testing.T, p *program, all []turn, prefix string, run func(url string) string, more ...openaitest.Answer) {
+	t.Helper()
+	answers := make([]openaitest.Answer, len(all)+1)
+	for i, c := range all {
+		answers[i].Calls = []openaitest.Call{{ID: fmt.Sprintf("call_%d", i), Name: prefix + c.tool, Args: raw(t, c.args)}}
+		answers[i+1].Expect = c.want
+	}
+	answers[len(all)].Text = "All is done."
+	s := openaitest.Serve(t, openaitest.Script{Key: "a-key", Answers: append(answers, more...)})
+	if out := run(s.URL); !strings.Contains(out, "All is done.") {
+		t.Error(out)
+	}
+}
+
+// withQwen has Qwen Code make the calls. It must be configured.
+func withQwen(t *testing.T, p *program, all []turn, _ []string) {
+	t.Helper()
+	withOpenAI(t, p, all, "mcp__adze__", func(url string) string {
+		return agent(t, p, []string{"OPENAI_API_KEY=a-key", "OPENAI_BASE_URL=" + url, "OPENAI_MODEL=scripted"}, "qwen", "--auth-type", "openai", "Do it.")
+	})
+}
+
+// withOpencode has opencode make the calls. It must be configured.
+func withOpencode(t *testing.T, p *program, all []turn, _ []string) {
+	t.Helper()
+	withOpenAI(t, p, all, "adze_", func(url string) string {
+		config := filepath.Join(p.home, "opencode.json")
+		p.settings(config, object{"autoupdate": false, "share": "disabled", "provider": object{"scripted": object{
+			"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": url, "apiKey": "a-key"},
+			"models": object{"scripted": object{"name": "scripted", "tool_call": true}},
+		}}})
+		return agent(t, p, []string{"OPENCODE_CONFIG=" + config}, "opencode", "run", "-m", "scripted/scripted", "Do it.")
+	}, openaitest.Answer{When: "title generator", Text: "A title"})
+}
+
+// withGemini has Gemini CLI make the calls. It must be configured. Without --approval-mode yolo its headless mode has no
+// tools with the names of its own that change something.
+func withGemini(t *testing.T, p *program, all []turn, _ []string) {
+	t.Helper()
+	answers := make([]geminitest.Answer, len(all)+1)
+	for i, c := range all {
+		answers[i].Calls = []geminitest.Call{{ID: fmt.Sprintf("call_%d", i), Name: "mcp_adze_" + c.tool, Args: raw(t, c.args)}}
+		answers[i+1].Expect = c.want
+	}
+	answers[len(all)].Text = "All is done."
+	s := geminitest.Serve(t, geminitest.Script{Key: "a-key", Answers: answers})
+	out := agent(t, p, []string{"GEMINI_API_KEY=a-key", "GOOGLE_GEMINI_BASE_URL=" + s.URL}, "gemini", "--skip-trust", "--approval-mode", "yolo", "-m", "gemini-2.5-pro", "-p", "Do it.")
 	if !strings.Contains(out, "All is done.") {
 		t.Error(out)
 	}
 }
 
 // agents returns the programs whose models use Adze's tools.
-func agents() map[string]func(t *testing.T, p *program, all []turn, serve ...string) {
-	return map[string]func(*testing.T, *program, []turn, ...string){"claude-code": withClaude, "codex": withCodex}
+func agents() map[string]func(t *testing.T, p *program, all []turn, serve []string) {
+	return map[string]func(*testing.T, *program, []turn, []string){"claude-code": withClaude, "codex": withCodex}
 }
 
 // Claude Code and Codex send their models only structuredContent where a result has it. It had a status and a summary:
@@ -158,7 +226,7 @@ func TestAgentsSeeResults(t *testing.T) {
 	for name, run := range agents() {
 		t.Run(name, func(t *testing.T) {
 			p := adze(t)
-			run(t, p, turns(t, p, ranText), "--approval-mode", "yolo")
+			run(t, p, turns(t, p, ranText), []string{"--approval-mode", "yolo"})
 			if _, err := os.Stat(filepath.Join(p.dir, "made")); err != nil {
 				t.Error(err)
 			}
@@ -172,7 +240,7 @@ func TestAgentsWithoutAUserDeny(t *testing.T) {
 	for name, run := range agents() {
 		t.Run(name, func(t *testing.T) {
 			p := adze(t)
-			run(t, p, turns(t, p, "permission denied: the", "MCP client", "to permissions.allow in "+p.home, "add the rule "))
+			run(t, p, turns(t, p, "permission denied: the", "MCP client", "run adze mcp serve with --rule "), []string{})
 			if _, err := os.Stat(filepath.Join(p.dir, "made")); err == nil {
 				t.Error("the command ran")
 			}

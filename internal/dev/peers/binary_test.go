@@ -25,6 +25,7 @@ type program struct {
 	path      string
 	home, dir string
 	env       []string
+	codex     []string // flags of codex exec
 }
 
 // built is the program, built once, in a directory that TestMain removes.

@@ -184,6 +184,11 @@ func slowly(ctx context.Context, l *tool.Live) (tool.Result, error) {
 	return tool.TextResult("Progress was reported."), nil
 }
 
+const (
+	nameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+	okForm   = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`
+)
+
 func fixtureTools() []tool.Tool {
 	png, _ := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==")
 	image, audio := tool.Media{MIMEType: "image/png", Data: png}, tool.Media{MIMEType: "audio/wav", Data: []byte("RIFF----WAVEfmt ")}
@@ -207,8 +212,23 @@ func fixtureTools() []tool.Tool {
 			"legacyEnum":{"type":"string","enum":["opt1","opt2"],"enumNames":["Option One","Option Two"]},
 			"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2"]}},
 			"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"}]}}}}`)},
+		// The suite's tools of versions without sessions. Those that want a model or directories of the client are left out.
+		fixed{name: "test_input_required_result_elicitation", run: asks("What is your name?", nameForm)},
+		fixed{name: "test_input_required_result_request_state", run: asks("Please confirm", okForm)},
+		fixed{name: "test_input_required_result_tampered_state", run: asks("Please confirm", okForm)},
+		fixed{name: "test_input_required_result_multi_round", run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+			if r, err := asks("Step 1: What is your name?", nameForm)(ctx, l); err != nil {
+				return r, err
+			}
+			return asks("Step 2: What is your favorite color?", `{"type":"object","properties":{"color":{"type":"string"}},"required":["color"]}`)(ctx, l)
+		}},
+		fixed{name: "test_streaming_elicitation", run: asks("What is your name?", nameForm)},
+		fixed{name: "test_logging_tool", run: says(tool.Text("nothing is logged"))},
 		fixed{name: "json_schema_2020_12_tool", run: says(tool.Text("ok")),
-			schema: `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"}},"additionalProperties":false}`},
+			schema: `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
+				"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},
+				"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},
+				"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`},
 		fixed{name: "change", access: tool.Access{Verb: tool.Writes, Target: "/x"}, run: says(tool.Text("changed"))},
 	}
 }

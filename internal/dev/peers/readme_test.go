@@ -37,6 +37,7 @@ func (p *program) shell(dir, script string) string {
 		p.t.Fatal(err)
 	}
 	path := strings.Join([]string{filepath.Dir(p.path), filepath.Dir(node(p.t)), bin, os.Getenv("PATH")}, string(os.PathListSeparator))
+	script = "qwen() { node '" + filepath.Join(bin, "../@qwen-code/sdk/dist/cli/cli.js") + "' \"$@\"; }\n" + script
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir = dir
 	nowhere := "http://127.0.0.1:9"
@@ -49,38 +50,79 @@ func (p *program) shell(dir, script string) string {
 	return string(out)
 }
 
-// The README's commands add Adze to other agents, which then connect to it; the guide's files do the same.
+// The README's lines add Adze to other agents, whose models then use its tools: what they read reaches them, and so does
+// what would allow what was denied. The guide's files do the same.
 func TestReadmeClients(t *testing.T) {
-	p := adze(t)
-	for _, lines := range printed(t, "README.md", "TestReadmeClients", "sh") {
-		p.shell(p.dir, lines)
+	readme, guide := printed(t, "README.md", "TestReadmeClients", "sh"), printed(t, "docs/guide.md", "TestReadmeClients", "json")
+	added := strings.Split(strings.Join(readme, "\n"), "\n")
+	for name, run := range map[string]func(*testing.T, *program, []turn, []string){
+		"claude": withClaude, "codex": withCodex, "qwen": withQwen, "gemini": withGemini, "opencode": withOpencode,
+	} {
+		ways := map[string]func(p *program){"the README": func(p *program) {
+			for _, line := range added {
+				if flag, ok := strings.CutPrefix(line, "codex exec -c '"); ok {
+					flag, _, _ = strings.Cut(flag, "'")
+					p.codex = []string{"-c", flag}
+				} else if strings.HasPrefix(line, name+" ") {
+					p.shell(p.dir, line)
+				}
+			}
+		}}
+		switch name {
+		case "gemini":
+			add := ways["the README"]
+			ways["the README"] = func(p *program) {
+				p.file(".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true}}`)
+				add(p)
+			}
+		case "codex":
+			ways["the guide"] = func(p *program) {
+				config := printed(t, "docs/guide.md", "TestReadmeClients", "toml")[0]
+				p.file(".codex/config.toml", strings.ReplaceAll(config, "/home/me/app", p.dir))
+			}
+		case "qwen":
+			ways["the guide"] = func(p *program) { p.file(".qwen/settings.json", guide[0]) }
+		}
+		for way, configure := range ways {
+			t.Run(name+" as in "+way, func(t *testing.T) {
+				p := adze(t)
+				p.file(".adze/settings.json", `{"tools":{"trial":"off"}}`) // Codex passes no ADZE_HOME
+				configure(p)
+				run(t, p, turns(t, p, "permission denied: ", "run adze mcp serve with --rule ")[:3], nil)
+			})
+		}
 	}
-	if out := p.shell(p.dir, "claude mcp list"); !strings.Contains(out, "adze: adze mcp serve") || !strings.Contains(out, "Connected") {
+}
+
+// The guide's line adds a server over HTTP.
+func TestGuideHTTP(t *testing.T) {
+	p := adze(t)
+	line := printed(t, "docs/guide.md", "TestGuideHTTP", "sh")[0]
+	port := freePort(t)
+	cmd := p.command("mcp", "serve", "--http", "127.0.0.1:"+port)
+	cmd.Env = append(cmd.Env, "ADZE_MCP_TOKEN=a-token-of-enough-characters")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Signal(os.Interrupt)
+	awaitListener(t, "127.0.0.1:"+port)
+	p.shell(p.dir, "export ADZE_MCP_TOKEN=a-token-of-enough-characters\n"+strings.Replace(line, "8931", port, 1))
+	if out := p.shell(p.dir, "claude mcp list"); !strings.Contains(out, port+"/mcp") || !strings.Contains(out, "Connected") {
 		t.Errorf("Claude Code doesn't connect:\n%s", out)
 	}
-	if out := p.shell(p.dir, "codex mcp list"); !strings.Contains(out, "mcp serve") || !strings.Contains(out, "enabled") {
-		t.Errorf("Codex doesn't list it:\n%s", out)
+}
+
+// file writes a file of the home directory.
+func (p *program) file(path, text string) {
+	p.t.Helper()
+	path = filepath.Join(p.home, path)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o600)
 	}
-	config := printed(t, "docs/guide.md", "TestReadmeClients", "toml")[0]
-	if err := os.WriteFile(filepath.Join(p.home, ".codex", "config.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out := p.shell(p.dir, "codex mcp list"); !strings.Contains(out, "--cwd /home/me/app") {
-		t.Errorf("Codex doesn't read the guide's file:\n%s", out)
-	}
-	dir := filepath.Join(p.home, ".qwen")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(printed(t, "docs/guide.md", "TestReadmeClients", "json")[0]), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cli, err := filepath.Abs("node_modules/@qwen-code/sdk/dist/cli/cli.js")
 	if err != nil {
-		t.Fatal(err)
-	}
-	if out := p.shell(p.dir, "node "+cli+" mcp list"); !strings.Contains(out, "adze mcp serve") || !strings.Contains(out, "Connected") {
-		t.Errorf("Qwen Code doesn't connect:\n%s", out)
+		p.t.Fatal(err)
 	}
 }
 

@@ -48,7 +48,7 @@ type clientReport struct {
 }
 
 // serveTo runs the TypeScript client against adze mcp serve in a directory of its own.
-func serveTo(t *testing.T, p *program, canAsk string) clientReport {
+func serveTo(t *testing.T, p *program, canAsk string, serve ...string) clientReport {
 	t.Helper()
 	for name, text := range map[string]string{"sub/a.txt": "inside\n", "b.txt": "outside the root\n"} {
 		path := filepath.Join(p.dir, name)
@@ -59,7 +59,7 @@ func serveTo(t *testing.T, p *program, canAsk string) clientReport {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(node(t), "fixture/client.mjs", p.dir, p.path, "mcp", "serve")
+	cmd := exec.Command(node(t), append([]string{"fixture/client.mjs", p.dir, p.path, "mcp", "serve"}, serve...)...)
 	cmd.Env = append(p.env, "CLIENT_CAN_ASK="+canAsk)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -165,9 +165,33 @@ func running(t *testing.T, line string) bool {
 func TestServeToClientThatCannotAsk(t *testing.T) {
 	r := serveTo(t, adze(t), "no")
 	for _, s := range []served{r.Outside, r.Declined, r.Written} {
-		if !s.IsError || !strings.Contains(s.text(), "this MCP client can't show approval requests") || !strings.Contains(s.text(), "to permissions.allow in ") {
+		if !s.IsError || !strings.Contains(s.text(), "this MCP client can't show approval requests") || !strings.Contains(s.text(), "run adze mcp serve with --rule ") {
 			t.Errorf("%+v", s)
 		}
+	}
+}
+
+// A client's further directories are usable if the user started the server with them. Otherwise the denial names the flag:
+// a client can't widen the workspace.
+func TestServeToClientWithSeveralRoots(t *testing.T) {
+	p := adze(t)
+	other := filepath.Join(filepath.Dir(p.dir), "other")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, "b.txt"), []byte("outside\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "CLIENT_ROOTS="+string(raw(t, []string{p.dir, other})))
+	r := serveTo(t, p, "no", "--approval-mode", "auto-edit")
+	for _, s := range []served{r.Inside, r.Written} {
+		if !s.IsError || !strings.Contains(s.text(), ", or with --add-dir "+other) {
+			t.Errorf("%+v", s)
+		}
+	}
+	r = serveTo(t, p, "no", "--approval-mode", "auto-edit", "--add-dir", other)
+	if r.Inside.IsError || !strings.Contains(r.Inside.text(), "1:outside") || r.Written.IsError {
+		t.Errorf("%+v %+v", r.Inside, r.Written)
 	}
 }
 
