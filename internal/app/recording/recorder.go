@@ -137,6 +137,9 @@ func (r *Recorder) first() journal.Opened {
 func (r *Recorder) begun(w *journal.Writer, err error) {
 	r.reserved = nil
 	if err != nil {
+		if w != nil {
+			_ = w.Close() // or the session stays locked
+		}
 		r.lost, r.early = append(r.lost, r.early...), nil
 		r.fail(err)
 		return

@@ -327,7 +327,12 @@ func TestResumedModelKnowsThatBackgroundCommandsStopped(t *testing.T) {
 // fillingLog is a journal on a disk that fills.
 type fillingLog struct {
 	journal.Log
-	full atomic.Bool
+	full, closed atomic.Bool
+}
+
+func (l *fillingLog) Close() error {
+	l.closed.Store(true)
+	return l.Log.Close()
 }
 
 func (l *fillingLog) Append(e journal.Entry) error {
@@ -335,6 +340,24 @@ func (l *fillingLog) Append(e journal.Entry) error {
 		return syscall.ENOSPC
 	}
 	return l.Log.Append(e)
+}
+
+// A journal whose first entry couldn't be written stayed open, so its session was in use until Adze exited.
+func TestJournalWithoutAnEntryIsClosed(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "hello"})
+	s, err := d.try(&recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := &fillingLog{Log: &journal.Memory{}}
+	disk.full.Store(true)
+	s.Recorder.Create = func() (*journal.Writer, error) {
+		return journal.NewWriter(disk, &journal.MemoryBlobs{}, journal.State{}), nil
+	}
+	d.say(t, d.converse(t, s, nil), "hello")
+	if err := s.Close(); err != nil || !disk.closed.Load() {
+		t.Errorf("%v, closed: %v", err, disk.closed.Load())
+	}
 }
 
 // After a full disk, calls ran that the resumed model knew nothing about.
@@ -363,6 +386,7 @@ func TestResumedModelKnowsOfLostCalls(t *testing.T) {
 		}
 		c := d.converse(t, s, nil)
 		d.say(t, c, "hello")
+		s.Recorder.Sync() // the journal has been created
 		disk.full.Store(true)
 		d.say(t, c, "write")
 		if err := s.Close(); err != nil {
