@@ -113,11 +113,8 @@ func Cut(s string, limit int) string {
 // Line returns a text as one line of at most a number of characters. A longer one ends with "…".
 func Line(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= limit { // bytes, and so characters
-		return s
-	}
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit-1]) + "…"
+	if utf8.RuneCountInString(s) > limit {
+		return string([]rune(s)[:limit-1]) + "…"
 	}
 	return s
 }
