@@ -108,7 +108,7 @@ func (env Env) tell(note string) {
 		env.notify(note)
 		return
 	}
-	fmt.Fprintf(env.Stderr, "adze: %s\n", note)
+	fmt.Fprintf(env.Stderr, "adze: %s\n", tool.Visible(note))
 }
 
 // show prints a URL for the user, and opens it in a browser if possible.

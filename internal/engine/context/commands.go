@@ -118,7 +118,7 @@ func (d definitionDir) command(path string) (Command, error) {
 		err = onLine(first, "the prompt is empty")
 	}
 	if err == nil {
-		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first)
+		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first, false)
 	}
 	for n := 9; n > 0 && c.Last == 0 && d.form == dollarsRest; n-- {
 		if strings.Contains(text, fmt.Sprint("$", n)) {
@@ -187,14 +187,17 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	return body, 1 + strings.Count(text[:len(text)-len(body)], "\n"), nil
 }
 
-// parts finds the placeholders of a prompt that starts in a line. Their replacements are not parsed again, so that no
-// file and no argument can run a command.
-func (f form) parts(text string, line int) ([]Part, error) {
+// parts finds the placeholders of a prompt that starts in a line, or only those of arguments. Their replacements are not
+// parsed again, so that no file and no argument can run a command.
+func (f form) parts(text string, line int, arguments bool) ([]Part, error) {
 	var parts []Part
 	from := 0 // of the literal
 	for i := 0; i < len(text); {
 		rest := text[i:]
-		p, length, err := f.placeholder(rest, i == 0 || strings.ContainsRune(" \t\n", rune(text[i-1])))
+		p, length, err := Part{Kind: ArgumentsPart}, 0, error(nil)
+		if p.Arg, length = f.argument(rest); length == 0 && !arguments {
+			p, length, err = f.placeholder(rest, i == 0 || strings.ContainsRune(" \t\n", rune(text[i-1])))
+		}
 		if length == 0 && err == nil {
 			i++
 			continue
@@ -203,11 +206,11 @@ func (f form) parts(text string, line int) ([]Part, error) {
 		if err != nil {
 			return nil, onLine(p.Line, err.Error())
 		}
-		parts = appendLiteral(parts, text, from, i, line)
-		for j := range p.Shell {
-			p.Shell[j].Line = p.Line
+		if p.Kind == ShellPart {
+			p.Shell, _ = f.parts(p.Text, p.Line, true) // arguments have no errors
+			p.Text = ""
 		}
-		parts = append(parts, p)
+		parts = append(appendLiteral(parts, text, from, i, line), p)
 		i += length
 		from = i
 	}
@@ -224,13 +227,10 @@ func appendLiteral(parts []Part, text string, from, to, line int) []Part {
 // placeholder returns the placeholder that a text starts with, and its length; 0: none. begins is whether a word begins
 // there.
 func (f form) placeholder(s string, begins bool) (Part, int, error) {
-	if arg, length := f.argument(s); length > 0 {
-		return Part{Kind: ArgumentsPart, Arg: arg}, length, nil
-	}
 	if f != braces {
 		if rest, ok := strings.CutPrefix(s, "!`"); ok && begins {
 			if end := strings.IndexAny(rest, "`\n"); end > 0 && rest[end] == '`' {
-				return Part{Kind: ShellPart, Shell: f.shell(strings.TrimSpace(rest[:end]))}, end + len("!``"), nil
+				return Part{Kind: ShellPart, Text: strings.TrimSpace(rest[:end])}, end + len("!``"), nil
 			}
 		}
 		return Part{}, 0, nil
@@ -247,26 +247,9 @@ func (f form) placeholder(s string, begins bool) (Part, int, error) {
 		return Part{}, 0, errors.New(s[:2] + "} is empty")
 	}
 	if s[0] == '!' {
-		return Part{Kind: ShellPart, Shell: f.shell(inner)}, end + 3, nil
+		return Part{Kind: ShellPart, Text: inner}, end + 3, nil
 	}
 	return Part{Kind: FilePart, Text: inner}, end + 3, nil
-}
-
-// shell returns a command with the placeholders of arguments in it.
-func (f form) shell(command string) []Part {
-	var parts []Part
-	from := 0
-	for i := 0; i < len(command); {
-		arg, n := f.argument(command[i:])
-		if n == 0 {
-			i++
-			continue
-		}
-		parts = append(appendLiteral(parts, command, from, i, 0), Part{Kind: ArgumentsPart, Arg: arg})
-		i += n
-		from = i
-	}
-	return appendLiteral(parts, command, from, len(command), 0)
 }
 
 // shellLines returns the commands of a command file, with placeholders for arguments.

@@ -94,8 +94,8 @@ func FuzzCommandFiles(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _, _ = toml.Read([]byte(text))
-		_, _ = braces.parts(text, 1)
-		_, _ = dollars.parts(text, 1)
+		_, _ = braces.parts(text, 1, false)
+		_, _ = dollars.parts(text, 1, false)
 		_, _ = readMatter("x", text)
 		_, _, _ = new(Command).fromMarkdown(text)
 	})
