@@ -12,7 +12,6 @@ import (
 type Comparison struct {
 	old, new string
 	changes  []change
-	anchors  bool
 	part     int // how much of a long line is shown where it doesn't differ; 0: all
 }
 

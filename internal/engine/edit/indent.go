@@ -1,8 +1,6 @@
 package edit
 
-import (
-	"strings"
-)
+import "strings"
 
 // maxShifted bounds the lines whose indentation is compared in one search.
 const maxShifted = 5_000_000
@@ -33,16 +31,16 @@ func reindented(text string, e Edit) []candidate {
 			continue
 		}
 		compared += len(oldLines)
-		c, ok := shifted(text, starts[line:], oldLines, e)
+		edit, ok := shifted(text, starts[line:], oldLines, e)
 		if !ok {
 			continue
 		}
-		c.place = Place{Start: starts[line], End: endOfPlace(have, starts[line], end)}
+		c := candidate{Place{Start: starts[line], End: endOfPlace(have, starts[line], end)}, &edit}
 		switch {
 		case newline && last:
-			c.edit.Old, c.edit.New = strings.TrimSuffix(c.edit.Old, "\n"), strings.TrimSuffix(c.edit.New, "\n")
+			c.edit = withoutEnd(edit)
 		case newline:
-			c.place.End = starts[line+len(oldLines)]
+			c.End = starts[line+len(oldLines)]
 		}
 		found = append(found, c)
 	}
@@ -50,15 +48,15 @@ func reindented(text string, e Edit) []candidate {
 }
 
 // shifted returns e in the indentation of the lines of text that begin at starts.
-func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, bool) {
+func shifted(text string, starts []int, oldLines []string, e Edit) (Edit, bool) {
 	rule, ok := shiftOf(text, starts, oldLines)
 	if !ok {
-		return candidate{}, false
+		return e, false
 	}
 	var ok1, ok2 bool
 	e.Old, ok1 = rule.lines(e.Old)
 	e.New, ok2 = rule.lines(e.New)
-	return candidate{edit: e}, ok1 && ok2
+	return e, ok1 && ok2
 }
 
 // endOfPlace returns the end in the original of what ends at offset end of the normal form. A blank last line is empty
