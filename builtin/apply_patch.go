@@ -115,11 +115,11 @@ func (p *patch) add(one edit.FilePatch) error {
 		for i := range one.Hunks {
 			texts = append(texts, &one.Hunks[i].Old, &one.Hunks[i].New)
 		}
-		c, err = p.files.revise(toPatch, at, texts, func(text string) (edit.Result, error) {
+		c, err = p.files.revise(toPatch, at, texts, func(o original) (edit.Result, error) {
 			if len(one.Hunks) == 0 { // it is only moved
 				return edit.Result{}, nil
 			}
-			return edit.ApplyHunks(text, one.Hunks)
+			return edit.ApplyHunks(o.doc.Text, one.Hunks)
 		})
 		if err == nil && one.To != "" {
 			return p.move(c, one)

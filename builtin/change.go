@@ -184,10 +184,12 @@ func (f *files) prepareChange(a action, verb, name string, plan func(workspace.P
 	return inv, nil
 }
 
-// invoke completes the invocation of a call that makes changes. said returns the result, with notes on how each file was
-// written; whole, if it isn't nil, the arguments that give the only changed file another text.
-func (f *files) invoke(inv *tool.Invocation, list []*change, said func(list []*change, notes []string) string,
-	whole func(shown tool.FileDiff, text string) any) {
+// saying records what was changed, and returns the result for a model of a dialect. Notes are on how each file was written.
+type saying func(list []*change, notes []string, dialect tool.Dialect) string
+
+// invoke completes the invocation of a call that makes changes. whole, if it isn't nil, returns the arguments that give
+// the only changed file another text.
+func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole func(tool.FileDiff, string) any) {
 	shown := fileDiff(list)
 	inv.Confirm = shown
 	for _, c := range list {
@@ -196,7 +198,7 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said func(list []*c
 	if len(list) == 1 && !list[0].deletes && !list[0].large() && whole != nil {
 		inv.Rework = func(text string) json.RawMessage { return rework(whole(shown, text)) }
 	}
-	inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		for _, c := range list {
 			go c.newHash() // while the disk is written
 		}
@@ -204,7 +206,7 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said func(list []*c
 		if err != nil {
 			return tool.Result{}, err
 		}
-		return tool.Result{Content: []tool.Part{tool.Text(said(list, notes))}, Display: shown}, nil
+		return tool.Result{Content: []tool.Part{tool.Text(said(list, notes, l.Call.Dialect))}, Display: shown}, nil
 	}
 }
 

@@ -122,13 +122,14 @@ func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 	for i := range edits {
 		texts = append(texts, &edits[i].Old, &edits[i].New)
 	}
-	return f.revise(toEdit, p, texts, func(text string) (edit.Result, error) { return edit.Apply(text, edits) })
+	return f.revise(toEdit, p, texts, func(o original) (edit.Result, error) {
+		return edit.Apply(o.doc.Text, edits)
+	})
 }
 
 // revise returns the change that the edits of a dialect make to a file. In their texts, secrets are put in place of
 // placeholders before it finds the places of the edits.
-func (f *files) revise(a action, p workspace.Path, texts []*string, find func(text string) (edit.Result, error)) (*change,
-	error) {
+func (f *files) revise(a action, p workspace.Path, texts []*string, find func(original) (edit.Result, error)) (*change, error) {
 	o, err := f.original(a, p)
 	if err == nil {
 		err = f.checkEditable(a, o)
@@ -139,7 +140,7 @@ func (f *files) revise(a action, p workspace.Path, texts []*string, find func(te
 	if err != nil {
 		return nil, err
 	}
-	result, err := find(o.doc.Text)
+	result, err := find(o)
 	if err != nil {
 		return nil, f.missed(a, o, err)
 	}
@@ -234,18 +235,24 @@ func (c *change) replaces() []tool.Replaced {
 }
 
 // said records what the session has read of changed files, and returns the result for the model.
-func (f *files) said(list []*change, notes []string) string {
+func (f *files) said(list []*change, notes []string, dialect tool.Dialect) string {
 	var out []string
 	for i, c := range list {
 		c.record(f.seen)
-		out = append(out, c.said(notes[i]))
+		if dialect == tool.AnchorDialect && len(c.found.Spans) > 0 {
+			f.keepEarlier(c)
+		}
+		out = append(out, c.said(notes[i], dialect))
 	}
 	return strings.Join(out, "\n")
 }
 
 // said returns the number of replacements, how they were found, and the changed lines.
-func (c *change) said(notes string) string {
-	p := c.was.path
+func (c *change) said(notes string, dialect tool.Dialect) string {
+	p, anchored := c.was.path, ""
+	if dialect == tool.AnchorDialect {
+		anchored = c.now.Text
+	}
 	switch {
 	case c.deletes:
 		return fmt.Sprintf("Deleted file: %s.", p.Abs)
@@ -254,7 +261,7 @@ func (c *change) said(notes string) string {
 	case c.action == toWrite:
 		return fmt.Sprintf("Successfully created and wrote to new file: %s.%s", p.Abs, notes)
 	case !c.was.exists:
-		return fmt.Sprintf("Created new file: %s with provided content.%s\n%s", p.Abs, notes, c.diff.Snippet(""))
+		return fmt.Sprintf("Created new file: %s with provided content.%s\n%s", p.Abs, notes, c.diff.Snippet(anchored))
 	}
 	var b strings.Builder
 	places := 0
@@ -269,10 +276,6 @@ func (c *change) said(notes string) string {
 		if m.Rung > edit.Exact {
 			fmt.Fprintf(&b, "\n%s was matched after ignoring %v.", which, m.Rung)
 		}
-	}
-	anchored := ""
-	if c.action == toEditLines {
-		anchored = c.now.Text
 	}
 	return fmt.Sprintf("The file: %s has been updated. Replaced %s.%s%s\n%s", p.Abs, humanize.Count(places, "occurrence"),
 		b.String(), notes, c.diff.Snippet(anchored))

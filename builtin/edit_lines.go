@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -57,13 +58,35 @@ func (f *files) linesReplaced(p workspace.Path, spans []oneSpan) (*change, error
 		edits[i] = edit.LineEdit(e)
 		texts = append(texts, &edits[i].New)
 	}
-	find := func(text string) (edit.Result, error) { return edit.ApplyLines(text, edits) }
+	find := func(o original) (edit.Result, error) { return edit.ApplyLines(o.doc.Text, f.earlierOf(o), edits) }
 	c, err := f.revise(toEditLines, p, texts, find)
 	var changed *changedError
 	if errors.As(err, &changed) {
-		if _, err := find(changed.file.doc.Text); err != nil {
+		if _, err := find(changed.file); err != nil {
 			changed.error = fmt.Errorf("%w\n%w", changed.error, f.missed(toEditLines, changed.file, err))
 		}
 	}
 	return c, err
+}
+
+// earlier is the texts that edits of lines changed, so that anchors of lines which didn't change stay valid.
+type earlier struct {
+	now   workspace.Hash
+	texts []edit.Version
+}
+
+func (f *files) earlierOf(o original) []edit.Version {
+	if e, ok := f.earlier.Load(o.path.Abs); ok && e.(earlier).now == o.hash {
+		return e.(earlier).texts
+	}
+	return nil
+}
+
+// keepEarlier keeps the text that a change replaces, if it isn't long.
+func (f *files) keepEarlier(c *change) {
+	const most, size = 8, 256 << 10
+	if texts := f.earlierOf(c.was); len(c.was.doc.Text) <= size {
+		texts = append(slices.Clip(texts[max(0, len(texts)-most+1):]), edit.Version{Text: c.was.doc.Text, Spans: c.found.Spans})
+		f.earlier.Store(c.was.path.Abs, earlier{c.newHash(), texts})
+	}
 }

@@ -58,7 +58,7 @@ func notebookEdit(f *files) tool.Tool {
 			if err != nil {
 				return inv, err
 			}
-			f.invoke(inv, []*change{c.change}, func(_ []*change, notes []string) string {
+			f.invoke(inv, []*change{c.change}, func(_ []*change, notes []string, _ tool.Dialect) string {
 				return f.notebookSaid(c, a, notes[0])
 			}, nil)
 			return inv, nil

@@ -131,12 +131,37 @@ func (e *StaleError) Around(text, shown string) string {
 	return b.String()
 }
 
-// ApplyLines makes edits of lines, all of the same text, or none. The error is a *[StaleError], a *[NoChangeError] or a
-// *[BatchError].
-func ApplyLines(text string, edits []LineEdit) (Result, error) {
+// Version is an earlier text of a file, and the change that made the next one.
+type Version struct {
+	Text  string
+	Spans []Span
+}
+
+// later returns where a place is in the next version; ok is false if it was changed.
+func (v Version) later(p Place) (_ Place, ok bool) {
+	by := 0
+	for _, s := range v.Spans {
+		if s.End <= p.Start {
+			by += len(s.New) - (s.End - s.Start)
+		} else if s.Start < p.End {
+			return Place{}, false
+		}
+	}
+	return Place{p.Start + by, p.End + by, p.Line}, true
+}
+
+// ApplyLines makes edits of lines, all of the same text, or none. Anchors of earlier versions name lines that weren't
+// changed since. The error is a *[StaleError], a *[NoChangeError] or a *[BatchError].
+func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error) {
 	a, stale := anchors{text: text}, &StaleError{}
 	at := func(anchor string) Place {
 		p, _ := a.find(anchor)
+		for i := len(earlier) - 1; i >= 0 && p.Line == 0; i-- {
+			p, _ = (&anchors{text: earlier[i].Text}).find(anchor)
+			for k := i; k < len(earlier) && p.Line > 0; k++ {
+				p, _ = earlier[k].later(p)
+			}
+		}
 		if p.Line == 0 {
 			digits, _, _ := strings.Cut(anchor, ":")
 			n, _ := strconv.Atoi(strings.TrimSpace(digits))
@@ -148,7 +173,7 @@ func ApplyLines(text string, edits []LineEdit) (Result, error) {
 	for i, e := range edits {
 		first := at(e.First)
 		last := first
-		if e.Last != "" {
+		if e.Last != "" && e.Last != e.First {
 			last = at(e.Last)
 		}
 		places[i] = Place{first.Start, last.End, first.Line}

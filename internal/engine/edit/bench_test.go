@@ -56,7 +56,7 @@ func BenchmarkDialects1MB(b *testing.B) {
 			}
 			return ApplyHunks(text, files[0].Hunks)
 		},
-		"anchors": func() (Result, error) { return ApplyLines(text, []LineEdit{{First: anchor, New: now}}) },
+		"anchors": func() (Result, error) { return ApplyLines(text, nil, []LineEdit{{First: anchor, New: now}}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // ApplyHunks finds the places of all hunks in a text, as whole lines, on the rungs of [Find]. Hunks are in the order of
@@ -66,7 +67,8 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 	for _, scope := range h.Scopes {
 		start, end, count := scopeOf(text[from:to], scope)
 		if count == 0 {
-			return nil, fmt.Errorf("%w\nIt is the line that @@ names", query{Edit: Edit{Old: scope}, lines: true}.missing(text))
+			return nil, &NotFoundError{Hints: []string{fmt.Sprintf("The @@ line names %q, which no line begins with. Copy the "+
+				"whole line, or omit its text.", shortLine(scope))}}
 		}
 		if count > 1 {
 			break // it doesn't decide
@@ -79,27 +81,35 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 			return within, nil
 		}
 	}
-	return nil, fmt.Errorf("the text to replace is at line %d, before the line that @@ names. Read the file again, or "+
-		"omit the @@ line's text", 1+strings.Count(text[:found[0].Start], "\n"))
+	return nil, &NotFoundError{Hints: []string{fmt.Sprintf("It is at line %d, before the line that @@ names. Read the file "+
+		"again, or omit the @@ line's text.", 1+strings.Count(text[:found[0].Start], "\n"))}}
 }
 
 // scopeOf returns the block that the only line like scope begins: up to the next line that is indented no deeper and
-// begins with a letter. count is how many lines are like scope.
+// begins with a letter. count is how many lines are like scope, or else begin with its words.
 func scopeOf(text, scope string) (start, end, count int) {
+	scope = strings.TrimSpace(scope)
+	whole := slices.ContainsFunc(linesOf(text), func(line string) bool { return strings.TrimSpace(line) == scope })
 	at, indent := 0, 0
 	for line := range strings.SplitAfterSeq(text, "\n") {
 		bare := strings.TrimSpace(line)
 		own := len(line) - len(strings.TrimLeft(line, " \t"))
+		rest, found := strings.CutPrefix(bare, scope)
 		switch {
-		case bare == strings.TrimSpace(scope):
+		case found && (rest == "" || !whole && !isWord(rest[0])):
 			count++
 			start, end, indent = at, len(text), own
-		case count > 0 && end == len(text) && bare != "" && own <= indent && unicode.IsLetter(rune(bare[0])):
+		case count > 0 && end == len(text) && bare != "" && own <= indent && isWord(bare[0]):
 			end = at
 		}
 		at += len(line)
 	}
 	return start, end, count
+}
+
+func isWord(c byte) bool {
+	r := rune(c)
+	return c == '_' || c >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // inSequence leaves each hunk the only place it can have if places follow each other without overlaps. It returns the
