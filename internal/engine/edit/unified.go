@@ -73,8 +73,9 @@ func (c Comparison) context(b *strings.Builder, lines string) {
 
 // shortPart omits the middle of a long unchanged part of a line.
 func shortPart(s string, part int) string {
+	const mark = 40 // it replaces more than it is long
 	n := len(s) - 2*part
-	if n <= 0 {
+	if n <= mark {
 		return s
 	}
 	return strings.ToValidUTF8(s[:part], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
