@@ -269,13 +269,7 @@ func FuzzPatch(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			at := 0
-			for _, s := range r.Spans {
-				if s.Start < at || s.End < s.Start || s.End > len(text) {
-					t.Fatalf("spans %+v of %q", r.Spans, text)
-				}
-				at = s.End
-			}
+			checkSpans(t, text, r.Spans)
 		}
 	})
 }
@@ -294,15 +288,22 @@ func FuzzLines(f *testing.F) {
 			if errors.As(err, &stale) && len(stale.Around(text, text)) > 1700 {
 				t.Fatalf("%d bytes", len(stale.Around(text, text)))
 			}
-			at := 0
-			for _, s := range r.Spans {
-				if s.Start < at || s.End < s.Start || s.End > len(text) {
-					t.Fatalf("spans %+v of %q", r.Spans, text)
-				}
-				at = s.End
-			}
+			checkSpans(t, text, r.Spans)
+			next := replace(text, r.Spans)
+			r, _ = ApplyLines(next, []Version{{text, r.Spans}}, []LineEdit{e}) // with the anchors of the text before
+			checkSpans(t, next, r.Spans)
 		}
 	})
+}
+
+func checkSpans(t *testing.T, text string, spans []Span) {
+	at := 0
+	for _, s := range spans {
+		if s.Start < at || s.End < s.Start || s.End > len(text) {
+			t.Fatalf("spans %+v of %q", spans, text)
+		}
+		at = s.End
+	}
 }
 
 func FuzzApply(f *testing.F) {
@@ -312,12 +313,6 @@ func FuzzApply(f *testing.F) {
 		if err != nil && len(err.Error()) > 2200 {
 			t.Fatalf("%d bytes: %v", len(err.Error()), err)
 		}
-		at := 0
-		for _, s := range r.Spans {
-			if s.Start < at || s.End < s.Start || s.End > len(text) {
-				t.Fatalf("spans %+v of %q", r.Spans, text)
-			}
-			at = s.End
-		}
+		checkSpans(t, text, r.Spans)
 	})
 }
