@@ -76,15 +76,12 @@ func editFile(f *files) tool.Tool {
 func (a editArgs) all() ([]edit.Edit, error) {
 	if len(a.Edits) == 0 {
 		var missing []tool.Violation
-		if a.Old == nil {
-			missing = append(missing, tool.Violation{
-				Param: "old_string", Reason: "is required (a string), unless edits is given",
-			})
-		}
-		if a.New == nil {
-			missing = append(missing, tool.Violation{
-				Param: "new_string", Reason: "is required (a string), unless edits is given",
-			})
+		for i, given := range []*string{a.Old, a.New} {
+			if given == nil {
+				missing = append(missing, tool.Violation{
+					Param: []string{"old_string", "new_string"}[i], Reason: "is required (a string), unless edits is given",
+				})
+			}
 		}
 		if len(missing) > 0 {
 			return nil, &tool.ParamError{Violations: missing}

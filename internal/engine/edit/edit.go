@@ -40,19 +40,7 @@ const (
 
 // String names what was ignored, to follow "matched after ignoring".
 func (r Rung) String() string {
-	switch r {
-	case Exact:
-		return "nothing"
-	case LineEndings:
-		return "line endings"
-	case TrailingBlanks:
-		return "trailing blanks"
-	case Typography:
-		return "typographic characters"
-	case Indentation:
-		return "indentation"
-	}
-	return "unknown"
+	return [...]string{"nothing", "line endings", "trailing blanks", "typographic characters", "indentation"}[r]
 }
 
 // Span replaces text[Start:End] with New.
@@ -340,7 +328,13 @@ func compose(first []Span, between string, second []Span) []Span {
 	var out []Span
 	shift := 0 // offset of between relative to the original, after the spans of first seen so far
 	for len(first) > 0 || len(second) > 0 {
-		start := groupStart(first, shift, second)
+		start := len(between)
+		if len(first) > 0 {
+			start = first[0].Start + shift
+		}
+		if len(second) > 0 {
+			start = min(start, second[0].Start)
+		}
 		end, origStart := start, start-shift
 		var inside []Span
 		for {
@@ -360,15 +354,4 @@ func compose(first []Span, between string, second []Span) []Span {
 		out = append(out, Span{origStart, end - shift, replace(between[start:end], inside)})
 	}
 	return out
-}
-
-// groupStart returns where in between the next group of adjacent spans begins.
-func groupStart(first []Span, shift int, second []Span) int {
-	switch {
-	case len(first) == 0:
-		return second[0].Start
-	case len(second) == 0:
-		return first[0].Start + shift
-	}
-	return min(first[0].Start+shift, second[0].Start)
 }

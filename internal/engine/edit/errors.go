@@ -6,6 +6,8 @@ import (
 	"html"
 	"strings"
 	"unicode"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // ErrEmptyOld reports that Old is empty.
@@ -169,26 +171,20 @@ func hints(text, old string) []string {
 	return found
 }
 
-// withoutLineNumbers removes "12→", "12:", "12|" or "12<tab>" from every line, or nothing.
+// lineNumber matches "12→", "12:", "12|" or "12<tab>" at the start of a line.
+var lineNumber = lazy.Regexp(`^ *\d+(?:→|\t|: ?|\| ?)`)
+
+// withoutLineNumbers removes the numbers of all lines, or nothing.
 func withoutLineNumbers(old string) string {
-	var b strings.Builder
-	for _, line := range linesOf(old) {
-		rest := strings.TrimLeft(line, " ")
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		rest = rest[digits:]
-		cut := false
-		for _, mark := range []string{"→", "\t", ": ", ":", "| ", "|"} {
-			if after, ok := strings.CutPrefix(rest, mark); ok && digits > 0 {
-				rest, cut = after, true
-				break
-			}
-		}
-		if !cut {
+	lines := linesOf(old)
+	for i, line := range lines {
+		number := lineNumber().FindString(line)
+		if number == "" {
 			return old
 		}
-		b.WriteString(rest)
+		lines[i] = line[len(number):]
 	}
-	return b.String()
+	return strings.Join(lines, "")
 }
 
 func unescape(old string) string {

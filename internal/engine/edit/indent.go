@@ -1,6 +1,9 @@
 package edit
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxShifted bounds the lines whose indentation is compared in one search.
 const maxShifted = 5_000_000
@@ -145,12 +148,15 @@ func prefixShift(pairs []pair) (shift, bool) {
 	default:
 		return s, false
 	}
-	for _, p := range pairs {
-		if got, ok := s.indent(p.old); !ok || got != p.have {
-			return s, false
-		}
-	}
-	return s, true
+	return s, s.turns(pairs)
+}
+
+// turns reports whether the rule is right for all pairs.
+func (s shift) turns(pairs []pair) bool {
+	return !slices.ContainsFunc(pairs, func(p pair) bool {
+		got, ok := s.indent(p.old)
+		return !ok || got != p.have
+	})
 }
 
 // depthShift solves have = old*num/den + add over all pairs. If Old has only one depth, the depths are assumed to be
@@ -184,12 +190,7 @@ func depthShift(pairs []pair) (shift, bool) {
 		return s, false
 	}
 	s.add -= len(lo.old) * s.num / s.den
-	for _, p := range pairs {
-		if got, ok := s.indent(p.old); !ok || got != p.have {
-			return s, false
-		}
-	}
-	return s, true
+	return s, s.turns(pairs)
 }
 
 // unitOf returns the one character that all indentation on one side consists of.

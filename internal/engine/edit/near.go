@@ -245,15 +245,12 @@ func describe(s string) string {
 	for strings.HasPrefix(s[run*size:], s[:size]) {
 		run++
 	}
+	blank := map[rune]string{' ': "space", '\t': "tab"}[r]
 	switch {
-	case r == ' ' && run == 1:
-		return "a space"
-	case r == ' ':
-		return fmt.Sprintf("%d spaces", run)
-	case r == '\t' && run == 1:
-		return "a tab"
-	case r == '\t':
-		return fmt.Sprintf("%d tabs", run)
+	case blank != "" && run == 1:
+		return "a " + blank
+	case blank != "":
+		return fmt.Sprintf("%d %ss", run, blank)
 	case r == '\r':
 		return "a carriage return"
 	case r == utf8.RuneError && size == 1:
