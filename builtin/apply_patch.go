@@ -174,8 +174,8 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 	at, err := p.files.at(toPatch, "input", name, ignore.File)
 	p.access = append(p.access, writes(at.Abs)...)
 	if known := p.lines[at.Abs]; err == nil && known > 0 {
-		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one header",
-			known)
+		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one "+
+			"header", known)
 	}
 	p.lines[at.Abs] = line
 	return at, err
@@ -185,8 +185,8 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 func (p *patch) free(at workspace.Path) (original, error) {
 	o, err := p.files.original(toPatch, at)
 	if err == nil && o.exists {
-		err = toPatch.errorf(createOfExisting, at, "it exists. Use \"*** Update File:\" to change it, or delete it first "+
-			"in another call")
+		err = toPatch.errorf(createOfExisting, at, "it exists. Use \"*** Update File:\" to change it, or delete it "+
+			"first in another call")
 	}
 	return o, err
 }

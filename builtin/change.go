@@ -184,7 +184,8 @@ func (f *files) prepareChange(a action, verb, name string, plan func(workspace.P
 	return inv, nil
 }
 
-// saying records what was changed, and returns the result for a model of a dialect. Notes are on how each file was written.
+// saying records what was changed, and returns the result for a model of a dialect. Notes are on how each file was
+// written.
 type saying func(list []*change, notes []string, dialect tool.Dialect) string
 
 // invoke completes the invocation of a call that makes changes. whole, if it isn't nil, returns the arguments that give

@@ -79,7 +79,8 @@ func (a editArgs) all() ([]edit.Edit, error) {
 		for i, given := range []*string{a.Old, a.New} {
 			if given == nil {
 				missing = append(missing, tool.Violation{
-					Param: []string{"old_string", "new_string"}[i], Reason: "is required (a string), unless edits is given",
+					Param:  []string{"old_string", "new_string"}[i],
+					Reason: "is required (a string), unless edits is given",
 				})
 			}
 		}
@@ -126,7 +127,8 @@ func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 
 // revise returns the change that the edits of a dialect make to a file. In their texts, secrets are put in place of
 // placeholders before it finds the places of the edits.
-func (f *files) revise(a action, p workspace.Path, texts []*string, find func(original) (edit.Result, error)) (*change, error) {
+func (f *files) revise(a action, p workspace.Path, texts []*string, find func(original) (edit.Result, error)) (
+	*change, error) {
 	o, err := f.original(a, p)
 	if err == nil {
 		err = f.checkEditable(a, o)
@@ -274,8 +276,8 @@ func (c *change) said(notes string, dialect tool.Dialect) string {
 			fmt.Fprintf(&b, "\n%s was matched after ignoring %v.", which, m.Rung)
 		}
 	}
-	return fmt.Sprintf("The file: %s has been updated. Replaced %s.%s%s\n%s", p.Abs, humanize.Count(places, "occurrence"),
-		b.String(), notes, c.diff.Snippet(anchored))
+	return fmt.Sprintf("The file: %s has been updated. Replaced %s.%s%s\n%s", p.Abs,
+		humanize.Count(places, "occurrence"), b.String(), notes, c.diff.Snippet(anchored))
 }
 
 // record updates what the session has read of the file: everything known before, and the changed lines.

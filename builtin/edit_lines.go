@@ -86,7 +86,8 @@ func (f *files) earlierOf(o original) []edit.Version {
 func (f *files) keepEarlier(c *change) {
 	const most, size = 8, 256 << 10
 	if texts := f.earlierOf(c.was); len(c.was.doc.Text) <= size {
-		texts = append(slices.Clip(texts[max(0, len(texts)-most+1):]), edit.Version{Text: c.was.doc.Text, Spans: c.found.Spans})
+		texts = slices.Clip(texts[max(0, len(texts)-most+1):])
+		texts = append(texts, edit.Version{Text: c.was.doc.Text, Spans: c.found.Spans})
 		f.earlier.Store(c.was.path.Abs, earlier{c.newHash(), texts})
 	}
 }

@@ -35,8 +35,8 @@ func runShellCommand(f *files, s *command.Shell) tool.Tool {
 		Prepare: func(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			inv, err := prepareCommand(ctx, f, s, a)
 			if inv != nil && strings.Contains(a.Command, patchName+" <<") && f.offer.has(patchName) {
-				inv.Notes = append(inv.Notes, "apply_patch is a tool. Call it, or give a command that is only apply_patch with "+
-					"a quoted here-document.")
+				inv.Notes = append(inv.Notes, "apply_patch is a tool. Call it, or give a command that is only "+
+					"apply_patch with a quoted here-document.")
 			}
 			return inv, err
 		},

@@ -23,7 +23,8 @@ func families() []family {
 		{"gpt-4.1", tool.PatchDialect,
 			"OpenAI, GPT-4.1 Prompting Guide, appendix: trained extensively on the recommended diff format"},
 		{"claude", tool.ReplaceDialect, "Anthropic, text editor tool: str_replace"},
-		{"qwen", tool.ReplaceDialect, "github.com/QwenLM/qwen-code, packages/core/src/tools/edit.ts: old_string, new_string"},
+		{"qwen", tool.ReplaceDialect,
+			"github.com/QwenLM/qwen-code, packages/core/src/tools/edit.ts: old_string, new_string"},
 		{"gemini", tool.ReplaceDialect,
 			"github.com/google-gemini/gemini-cli, packages/core/src/tools/edit.ts: old_string, new_string"},
 	}

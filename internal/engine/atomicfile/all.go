@@ -1,11 +1,11 @@
 package atomicfile
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -139,11 +139,10 @@ func (b *batch) prepare(s Step) error {
 			return err
 		}
 		defer f.Close()
-		var old bytes.Buffer
-		if _, err := old.ReadFrom(f); err != nil {
+		u.Old, u.Mode = true, w.info.Mode().Perm()
+		if u.content, err = io.ReadAll(f); err != nil {
 			return err
 		}
-		u.Old, u.Mode, u.content = true, w.info.Mode().Perm(), old.Bytes()
 	}
 	b.undo = append(b.undo, u)
 	return nil

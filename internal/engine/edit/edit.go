@@ -197,8 +197,8 @@ func unixLines(e Edit) Edit {
 	return e
 }
 
-// occurrences returns where old is in text and fits. With all, they don't overlap; otherwise it counts those that do too,
-// because any could be meant.
+// occurrences returns where old is in text and fits. With all, they don't overlap; otherwise it counts those that do
+// too, because any could be meant.
 func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 	var places []Place
 	for at := 0; all || len(places) < maxPlaces; {

@@ -34,8 +34,8 @@ func ApplyHunks(text string, hunks []Hunk) (Result, error) {
 }
 
 var (
-	errOutOfOrder = errors.New("the part overlaps another one, or comes before it in the file. Join them, or put them " +
-		"in the order of the file")
+	errOutOfOrder = errors.New("the part overlaps another one, or comes before it in the file. Join them, or put " +
+		"them in the order of the file")
 	errOnlyAdds = errors.New("the part only adds lines, so its place isn't known. Add a line of the file before or " +
 		"after them, with a space before it")
 )
@@ -67,8 +67,8 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 	for _, scope := range h.Scopes {
 		start, end, count := scopeOf(text[from:to], scope)
 		if count == 0 {
-			return nil, &NotFoundError{Hints: []string{fmt.Sprintf("The @@ line names %q, which no line begins with. Copy the "+
-				"whole line, or omit its text.", shortLine(scope))}}
+			return nil, &NotFoundError{Hints: []string{fmt.Sprintf("The @@ line names %q, which no line begins with. "+
+				"Copy the whole line, or omit its text.", shortLine(scope))}}
 		}
 		if count > 1 {
 			break // it doesn't decide
@@ -76,13 +76,14 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 		from, to = from+start, from+end
 	}
 	for _, end := range []int{to, len(text)} {
-		within := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.Start < from || c.Start >= end })
+		outside := func(c candidate) bool { return c.Start < from || c.Start >= end }
+		within := slices.DeleteFunc(slices.Clone(found), outside)
 		if len(within) > 0 {
 			return within, nil
 		}
 	}
-	return nil, &NotFoundError{Hints: []string{fmt.Sprintf("It is at line %d, before the line that @@ names. Read the file "+
-		"again, or omit the @@ line's text.", 1+strings.Count(text[:found[0].Start], "\n"))}}
+	return nil, &NotFoundError{Hints: []string{fmt.Sprintf("It is at line %d, before the line that @@ names. Read the "+
+		"file again, or omit the @@ line's text.", 1+strings.Count(text[:found[0].Start], "\n"))}}
 }
 
 // scopeOf returns the block that the only line like scope begins: up to the next line that is indented no deeper and

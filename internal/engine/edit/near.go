@@ -183,7 +183,8 @@ func resemble(a, b string) bool {
 	return 2*(start+end) > max(len(a), len(b))
 }
 
-// common returns the lengths of the common start and the common end of two texts, in whole characters, without overlaps.
+// common returns the lengths of the common start and the common end of two texts, in whole characters, without
+// overlaps.
 func common(a, b string) (start, end int) {
 	limit := min(len(a), len(b))
 	for start < limit && a[start] == b[start] {

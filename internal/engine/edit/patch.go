@@ -121,7 +121,8 @@ func (p *patchReader) read() (files []FilePatch, err error) {
 		case !ok && len(files) == 0:
 			return nil, fmt.Errorf("%q is in no file. Start with \"*** Update File: PATH\"", p.short())
 		case !ok:
-			return nil, fmt.Errorf("%q follows the deletion of %s, which has no lines", p.short(), files[len(files)-1].Path)
+			return nil, fmt.Errorf("%q follows the deletion of %s, which has no lines", p.short(),
+				files[len(files)-1].Path)
 		}
 		f, err := p.file(mark)
 		if err != nil {
@@ -223,7 +224,8 @@ func (p *patchReader) hunk() (Hunk, error) {
 		}
 		switch {
 		case scoped:
-			if scope = strings.TrimPrefix(scope, " "); strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
+			scope = strings.TrimPrefix(scope, " ")
+			if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
 				h.Scopes = append(h.Scopes, scope)
 			}
 			continue
