@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,12 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/leftover"
-	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -72,158 +69,126 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 	if err != nil {
 		return nil, tool.BadParam("input", "%v. Nothing was changed.", err)
 	}
-	p := &patch{files: f, dir: dir}
+	p := &patch{files: f, dir: dir, lines: map[string]int{}}
 	inv := &tool.Invocation{}
 	for _, one := range parsed {
-		access, err := p.add(one)
-		for _, a := range access {
-			if !slices.Contains(inv.Access, a) {
-				inv.Access = append(inv.Access, a)
-			}
-		}
-		inv.Description = p.described()
+		err := p.add(one)
+		inv.Access, inv.Description = p.access, described(p.names)
 		if err != nil {
-			return inv, err
+			return inv, atLine(one.Line, err)
 		}
 	}
-	p.invocation(inv)
-	if c := p.only(); c != nil && !c.large() {
-		shown := inv.Confirm.(tool.FileDiff)
-		inv.Rework = func(text string) json.RawMessage {
-			return rework(applyPatchArgs{edit.WholePatch(shown.Path, shown.Original, text)})
-		}
-	}
+	f.invoke(inv, p.list, f.said, func(shown tool.FileDiff, text string) any {
+		return applyPatchArgs{edit.WholePatch(shown.Path, shown.Original, text)}
+	})
 	return inv, nil
-}
-
-// invocation shows the changes, and makes them.
-func (p *patch) invocation(inv *tool.Invocation) *tool.Invocation {
-	shown := p.fileDiff()
-	inv.Confirm = shown
-	for _, one := range p.list {
-		inv.Replaces = append(inv.Replaces, one.replaces()...)
-	}
-	inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-		said, err := p.commit(ctx)
-		if err != nil {
-			return tool.Result{}, err
-		}
-		return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: shown}, nil
-	}
-	return inv
 }
 
 // patch is the changes of a call.
 type patch struct {
-	files *files
-	dir   string // in which relative paths begin
-	list  []patchedFile
-	names []string // what is done to which file
-	paths map[string]int
+	files  *files
+	dir    string // in which relative paths begin
+	list   []*change
+	names  []string       // what is done to which file
+	lines  map[string]int // of the patch, by the paths that they name
+	access []tool.Access
 }
 
-// patchedFile is the change of one file.
-type patchedFile struct {
-	*revision
-	line  int // of the patch
-	kind  edit.PatchKind
-	moved bool // the second part of a move: the old name is deleted
-}
-
-// add plans the change of one file. It returns the access, also with an error.
-func (p *patch) add(one edit.FilePatch) ([]tool.Access, error) {
-	at, err := p.resolve(one, one.Path)
-	access := writes(at.Abs)
+// add plans the change of one file.
+func (p *patch) add(one edit.FilePatch) error {
+	at, err := p.resolve(one.Line, one.Path)
 	p.names = append(p.names, strings.ToLower(string(one.Kind))+" "+at.Rel)
 	if err != nil {
-		return access, err
+		return err
 	}
-	r := &revision{}
+	var c *change
 	switch one.Kind {
 	case edit.PatchAdd:
-		r.change, err = p.created(at, one.Content, nil)
+		var o original
+		if o, err = p.free(at); err == nil {
+			c, err = p.files.anew(toPatch, o, one.Content)
+		}
 	case edit.PatchDelete:
-		r.change, err = p.deleted(at)
+		c, err = p.deleted(at)
 	default:
-		if r, err = p.files.reviseHunks(at, one.Hunks); err == nil && one.To != "" {
-			return p.move(at, r, one, access)
+		var texts []*string
+		for i := range one.Hunks {
+			texts = append(texts, &one.Hunks[i].Old, &one.Hunks[i].New)
+		}
+		c, err = p.files.revise(toPatch, at, texts, func(o original) (edit.Result, error) {
+			if len(one.Hunks) == 0 { // it is only moved
+				return edit.Result{}, nil
+			}
+			return edit.ApplyHunks(o.doc.Text, one.Hunks)
+		})
+		if err == nil && one.To != "" {
+			return p.move(c, one)
 		}
 	}
-	if err != nil {
-		return access, atLine(one.Line, err)
+	if err == nil {
+		c.line = one.Line
+		p.list = append(p.list, c)
 	}
-	p.list = append(p.list, patchedFile{revision: r, line: one.Line, kind: one.Kind})
-	return access, nil
+	return err
 }
 
 // move plans a new file with the changed content, and the deletion of the old one.
-func (p *patch) move(from workspace.Path, r *revision, one edit.FilePatch, access []tool.Access) ([]tool.Access,
-	error) {
-	to, err := p.resolve(one, one.To)
+func (p *patch) move(c *change, one edit.FilePatch) error {
+	from := c.was.path
+	to, err := p.resolve(one.Line, one.To)
 	p.names[len(p.names)-1] = "move " + from.Rel + " to " + to.Rel
-	access = append(access, writes(to.Abs)...)
 	if err != nil {
-		return access, err
+		return err
 	}
-	created, err := p.created(to, "", r.now)
-	if err == nil {
-		var deleted *change
-		if deleted, err = p.deleted(from); err == nil {
-			p.list = append(p.list, patchedFile{&revision{change: created}, one.Line, edit.PatchAdd, false},
-				patchedFile{&revision{change: deleted}, one.Line, edit.PatchDelete, true})
-		}
+	o, err := p.free(to)
+	if err != nil {
+		return err
 	}
-	return access, atLine(one.Line, err)
+	deleted, err := p.deleted(from)
+	if err != nil {
+		return err
+	}
+	created := o.with(toPatch, c.now)
+	if info, err := from.Stat(); err == nil {
+		created.mode = info.Mode().Perm()
+	}
+	created.line, deleted.line, deleted.moved = one.Line, one.Line, true
+	p.list = append(p.list, created, deleted)
+	return nil
 }
 
 // atLine adds the line of the patch to an error.
 func atLine(line int, err error) error {
-	var hunk *edit.HunkError
-	if err == nil || errors.As(err, &hunk) {
+	var part *edit.PatchError
+	if line == 0 || errors.As(err, &part) {
 		return err
 	}
 	return fmt.Errorf("line %d of the patch: %w", line, err)
 }
 
 // resolve resolves a path of a patch, which must be its only mention of the file.
-func (p *patch) resolve(one edit.FilePatch, name string) (workspace.Path, error) {
+func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 	if name = strings.TrimSpace(name); !filepath.IsAbs(name) && name != "" {
 		name = filepath.Join(p.dir, name) // as models are trained to name files in patches
 	}
 	at, err := p.files.at(toPatch, "input", name, ignore.File)
-	if err != nil {
-		return at, err
+	p.access = append(p.access, writes(at.Abs)...)
+	if known := p.lines[at.Abs]; err == nil && known > 0 {
+		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one "+
+			"header", known)
 	}
-	if line := p.paths[at.Abs]; line > 0 {
-		return at, tool.BadParam("input", "line %d of the patch: %s is already in line %d. Put all changes of a file "+
-			"under one header. Nothing was changed.", one.Line, at.Rel, line)
-	}
-	if p.paths == nil {
-		p.paths = map[string]int{}
-	}
-	p.paths[at.Abs] = one.Line
-	return at, nil
+	p.lines[at.Abs] = line
+	return at, err
 }
 
-// created plans a new file: with a content, or with that of a moved file.
-func (p *patch) created(at workspace.Path, content string, now *text.Document) (*change, error) {
+// free returns a file that doesn't exist yet.
+func (p *patch) free(at workspace.Path) (original, error) {
 	o, err := p.files.original(toPatch, at)
-	if err != nil {
-		return nil, err
+	if err == nil && o.exists {
+		err = toPatch.errorf(createOfExisting, at, "it exists. Use \"*** Update File:\" to change it, or delete it "+
+			"first in another call")
 	}
-	if o.exists {
-		return nil, toPatch.errorf(createOfExisting, at, "it exists. Use \"*** Update File:\" to change it, or delete "+
-			"it first in another call")
-	}
-	if now == nil {
-		if content, err = p.files.restore(toPatch, o, content); err != nil {
-			return nil, err
-		}
-		if now, err = text.DecodeAs([]byte(content), text.UTF8); err != nil {
-			return nil, toPatch.failure(at, err)
-		}
-	}
-	return o.with(toPatch, now)
+	return o, err
 }
 
 // deleted plans the deletion of a file.
@@ -236,127 +201,26 @@ func (p *patch) deleted(at workspace.Path) (*change, error) {
 		return nil, toPatch.errorf(editPreparation, at, "it is reached by a link. Name the file, or use a command")
 	}
 	o, err := p.files.original(toPatch, at)
+	if err == nil {
+		err = p.files.checkEditable(toPatch, o)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := p.files.checkEditable(toPatch, o); err != nil {
-		return nil, err
+	c, err := p.files.anew(toPatch, o, "")
+	if err == nil {
+		c.deletes = true
 	}
-	nothing, err := text.DecodeAs(nil, text.UTF8)
-	if err != nil {
-		return nil, toPatch.failure(at, err)
-	}
-	return o.with(toPatch, nothing)
+	return c, err
 }
 
-// only returns the change if it is one file's content; otherwise nil.
-func (p *patch) only() *change {
-	if len(p.list) == 1 && p.list[0].kind != edit.PatchDelete {
-		return p.list[0].change
-	}
-	return nil
-}
-
-// described is what the patch does, in one line.
-func (p *patch) described() string {
+// described is what is done to files, in one line.
+func described(names []string) string {
 	const most = 3
-	if n := len(p.names); n > most {
-		return strings.Join(p.names[:most], ", ") + ", and " + humanize.Count(n-most, "more file")
+	if n := len(names); n > most {
+		return strings.Join(names[:most], ", ") + ", and " + humanize.Count(n-most, "more file")
 	}
-	return strings.Join(p.names, ", ")
-}
-
-// fileDiff shows all changes as one diff.
-func (p *patch) fileDiff() tool.FileDiff {
-	if c := p.only(); c != nil {
-		return c.fileDiff()
-	}
-	all := tool.FileDiff{File: humanize.Count(len(p.names), "file"), Stat: &tool.DiffStat{}}
-	for _, one := range p.list {
-		d := one.fileDiff()
-		at := one.was.path.Rel
-		old, now := at+"\tCurrent", at+"\tProposed"
-		if one.kind == edit.PatchDelete {
-			now = "/dev/null"
-		}
-		if _, body, ok := strings.Cut(d.Diff, "\n@@"); ok {
-			all.Diff += fmt.Sprintf("--- %s\n+++ %s\n@@%s", old, now, body)
-		}
-		all.Stat.ModelAddedLines += d.Stat.ModelAddedLines
-		all.Stat.ModelRemovedLines += d.Stat.ModelRemovedLines
-		all.Stat.ModelAddedChars += d.Stat.ModelAddedChars
-		all.Stat.ModelRemovedChars += d.Stat.ModelRemovedChars
-		for _, w := range d.Warnings {
-			all.Warnings = append(all.Warnings, at+": "+w)
-		}
-		if one.kind == edit.PatchDelete && !one.moved {
-			all.Warnings = append(all.Warnings, "deletes "+at)
-		}
-	}
-	return all
-}
-
-// commit makes all changes, or none, and returns the result for the model.
-func (p *patch) commit(ctx context.Context) (string, error) {
-	var notes []string
-	if c := p.only(); c != nil {
-		note, err := p.files.commit(ctx, c)
-		if err != nil {
-			return "", err
-		}
-		notes = []string{note}
-	} else if err := ctx.Err(); err != nil {
-		return "", err
-	} else if notes, err = p.commitAll(); err != nil {
-		return "", err
-	}
-	var said []string
-	for i, one := range p.list {
-		at := one.was.path
-		if one.kind == edit.PatchDelete {
-			p.files.seen.Forget(at.Abs)
-			said = append(said, fmt.Sprintf("Deleted file: %s.", at.Abs))
-			continue
-		}
-		one.record(p.files.seen)
-		said = append(said, one.said(notes[i]))
-	}
-	return strings.Join(said, "\n"), nil
-}
-
-// commitAll writes several files.
-func (p *patch) commitAll() (notes []string, err error) {
-	f := p.files
-	var steps []atomicfile.Step
-	for i, one := range p.list {
-		o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots(), Sums: f.sums}
-		if one.was.exists {
-			o.Old = &one.was.hash
-		}
-		at := one.was.path.Abs
-		step := atomicfile.Step{Path: at, Content: one.now, Options: o}
-		if one.kind == edit.PatchDelete {
-			step.Content = nil
-		} else if i+1 < len(p.list) && p.list[i+1].moved {
-			if info, err := p.list[i+1].was.path.Stat(); err == nil {
-				step.Options.Mode = info.Mode().Perm()
-			}
-		}
-		f.left.writing(filepath.Dir(at))
-		steps = append(steps, step)
-	}
-	out, err := atomicfile.All(f.left.batch(f.state), steps)
-	var failed *atomicfile.StepError
-	if errors.As(err, &failed) {
-		return nil, atLine(p.list[failed.Index].line, p.list[failed.Index].failed(failed.Err))
-	}
-	if err != nil {
-		return nil, tool.Errorf(fileWriteFailure, "patch: %w. Nothing was changed", err)
-	}
-	for _, o := range out {
-		notes = append(notes, outcomeNotes(o))
-	}
-	return notes, nil
+	return strings.Join(names, ", ")
 }
 
 // batchPrefix is the prefix of directories with the old contents of files that a patch changes.
@@ -374,29 +238,4 @@ func (l *leftovers) batch(state string) string {
 		return ""
 	}
 	return dir
-}
-
-// reviseHunks computes the change that parts of a patch make to a file.
-func (f *files) reviseHunks(p workspace.Path, hunks []edit.Hunk) (*revision, error) {
-	o, err := f.original(toPatch, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.checkEditable(toPatch, o); err != nil {
-		return nil, err
-	}
-	if len(hunks) == 0 { // it is only moved
-		return &revision{change: &change{action: toPatch, was: o, now: o.doc}}, nil
-	}
-	hunks = slices.Clone(hunks)
-	for i := range hunks {
-		if err := f.restoreAll(toPatch, o, &hunks[i].Old, &hunks[i].New); err != nil {
-			return nil, err
-		}
-	}
-	result, err := edit.ApplyHunks(o.doc.Text, hunks)
-	if err != nil {
-		return nil, f.missed(toPatch, p, err)
-	}
-	return o.revised(toPatch, result)
 }

@@ -25,13 +25,6 @@ type exactTask struct {
 // exactTasks generates tasks: encodings, line endings, invisible characters, long lines and repeated blocks, at the start,
 // in the middle and at the end of a file, with and without a final newline.
 func exactTasks() []exactTask {
-	utf16le := func(s string) []byte {
-		out := []byte{0xff, 0xfe}
-		for _, u := range utf16.Encode([]rune(s)) {
-			out = append(out, byte(u), byte(u>>8))
-		}
-		return out
-	}
 	encodings := map[string]func(string) []byte{
 		"UTF-8":         func(s string) []byte { return []byte(s) },
 		"UTF-8 mark":    func(s string) []byte { return append([]byte("\ufeff"), s...) },
@@ -72,6 +65,14 @@ func exactTasks() []exactTask {
 				}
 			}
 		}
+	}
+	return out
+}
+
+func utf16le(s string) []byte {
+	out := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = append(out, byte(u), byte(u>>8))
 	}
 	return out
 }

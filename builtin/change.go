@@ -3,14 +3,18 @@ package builtin
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -22,12 +26,18 @@ type change struct {
 	was    original
 	now    *text.Document
 	diff   edit.Comparison // of the content as the model sees it, without secrets
+	found  edit.Result     // the replacements; empty: all of the content is new
 	// newHash returns the hash of the new content. It is computed once.
 	newHash func() workspace.Hash
+
+	line    int         // of the patch that it is from
+	deletes bool        // the file, and now is empty
+	moved   bool        // it is deleted because another change makes it under another name
+	mode    fs.FileMode // of a new file; 0: as usual
 }
 
 // with returns the change that turns the file into now.
-func (o original) with(a action, now *text.Document) (*change, error) {
+func (o original) with(a action, now *text.Document) *change {
 	old := ""
 	if o.doc != nil {
 		old = o.doc.Text
@@ -46,7 +56,20 @@ func (o original) with(a action, now *text.Document) (*change, error) {
 		now.WriteTo(h)
 		return workspace.Hash(h.Sum(nil))
 	})
-	return c, nil
+	return c
+}
+
+// anew returns the change that gives the file a content in UTF-8.
+func (f *files) anew(a action, o original, content string) (*change, error) {
+	content, err := f.restore(a, o, content)
+	if err != nil {
+		return nil, err
+	}
+	now, err := text.DecodeAs([]byte(content), text.UTF8)
+	if err != nil {
+		return nil, a.failure(o.path, err)
+	}
+	return o.with(a, now), nil
 }
 
 // none reports whether not a byte would change.
@@ -141,23 +164,122 @@ func (c *change) warnings(diff string) []string {
 	return out
 }
 
-// commit writes a change, if the file hasn't changed since the change was prepared. It returns notes on how it was
-// written, as further lines.
-func (f *files) commit(ctx context.Context, c *change) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	p := c.was.path
-	o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots(), Sums: f.sums}
-	if c.was.exists {
-		o.Old = &c.was.hash
-	}
-	f.left.writing(filepath.Dir(p.Abs))
-	out, err := atomicfile.WriteFrom(p.Abs, c.now, o)
+// prepareChange prepares a call that changes one file as plan returns.
+func (f *files) prepareChange(a action, verb, name string, plan func(workspace.Path) (*change, error),
+	whole func(shown tool.FileDiff, text string) any) (*tool.Invocation, error) {
+	p, err := f.at(a, "file_path", name, ignore.File)
+	inv := &tool.Invocation{Description: verb + " " + p.Rel, Access: writes(p.Abs)}
 	if err != nil {
-		return "", c.failed(err)
+		return inv, err
 	}
-	return outcomeNotes(out), nil
+	c, err := plan(p)
+	if err != nil {
+		return inv, err
+	}
+	// A denial must not tell that the content of a secret file is known.
+	if len(c.found.Spans) == 0 && c.none() && !f.secrets.is(p) {
+		return f.unchanged(c), nil
+	}
+	f.invoke(inv, []*change{c}, f.said, whole)
+	return inv, nil
+}
+
+// saying records what was changed, and returns the result for a model of a dialect. Notes are on how each file was
+// written.
+type saying func(list []*change, notes []string, dialect tool.Dialect) string
+
+// invoke completes the invocation of a call that makes changes. whole, if it isn't nil, returns the arguments that give
+// the only changed file another text.
+func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole func(tool.FileDiff, string) any) {
+	shown := fileDiff(list)
+	inv.Confirm = shown
+	for _, c := range list {
+		inv.Replaces = append(inv.Replaces, c.replaces()...)
+	}
+	if len(list) == 1 && !list[0].deletes && !list[0].large() && whole != nil {
+		inv.Rework = func(text string) json.RawMessage { return rework(whole(shown, text)) }
+	}
+	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+		for _, c := range list {
+			go c.newHash() // while the disk is written
+		}
+		notes, err := f.commit(ctx, list...)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		return tool.Result{Content: []tool.Part{tool.Text(said(list, notes, l.Call.Dialect))}, Display: shown}, nil
+	}
+}
+
+// fileDiff shows all changes of a call as one diff.
+func fileDiff(list []*change) tool.FileDiff {
+	if len(list) == 1 && !list[0].deletes {
+		return list[0].fileDiff()
+	}
+	all, files := tool.FileDiff{Stat: &tool.DiffStat{}}, 0
+	for _, c := range list {
+		d, at := c.fileDiff(), c.was.path.Rel
+		now := at + "\tProposed"
+		if c.deletes {
+			now = "/dev/null"
+		}
+		if _, body, ok := strings.Cut(d.Diff, "\n@@"); ok {
+			all.Diff += fmt.Sprintf("--- %s\tCurrent\n+++ %s\n@@%s", at, now, body)
+		}
+		all.Stat.ModelAddedLines += d.Stat.ModelAddedLines
+		all.Stat.ModelRemovedLines += d.Stat.ModelRemovedLines
+		all.Stat.ModelAddedChars += d.Stat.ModelAddedChars
+		all.Stat.ModelRemovedChars += d.Stat.ModelRemovedChars
+		for _, w := range d.Warnings {
+			all.Warnings = append(all.Warnings, at+": "+w)
+		}
+		if !c.moved {
+			files++
+		}
+		if c.deletes && !c.moved {
+			all.Warnings = append(all.Warnings, "deletes "+at)
+		}
+	}
+	all.File = humanize.Count(files, "file")
+	return all
+}
+
+// commit makes all changes or none, if no file has changed since they were prepared. It returns notes on how each was
+// written, as further lines.
+func (f *files) commit(ctx context.Context, list ...*change) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	steps := make([]atomicfile.Step, len(list))
+	for i, c := range list {
+		o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots(), Sums: f.sums, Mode: c.mode}
+		if c.was.exists {
+			o.Old = &c.was.hash
+		}
+		steps[i] = atomicfile.Step{Path: c.was.path.Abs, Options: o}
+		if !c.deletes {
+			steps[i].Content = c.now
+		}
+		f.left.writing(filepath.Dir(c.was.path.Abs))
+	}
+	dir := ""
+	if len(list) > 1 {
+		dir = f.left.batch(f.state)
+	}
+	out, err := atomicfile.All(dir, steps)
+	var failed *atomicfile.StepError
+	if errors.As(err, &failed) {
+		c := list[failed.Index]
+		return nil, atLine(c.line, c.failed(failed.Err))
+	}
+	if err != nil {
+		return nil, tool.Errorf(fileWriteFailure, "%s: %w. Nothing was changed", list[0].action.verb, err)
+	}
+	var notes []string
+	for _, o := range out {
+		notes = append(notes, outcomeNotes(o))
+	}
+	return notes, nil
 }
 
 // failed returns the error of a write for the model.

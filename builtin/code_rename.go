@@ -35,7 +35,8 @@ func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p wor
 		return inv, tool.Errorf(editNoChange, "rename %s: the language server found nothing to change",
 			command.Label(a.Name))
 	}
-	change := &patch{files: f, dir: f.ws.Project()}
+	var list []*change
+	var names []string
 	inv.Access = nil
 	for _, e := range edits {
 		at, err := f.at(toRename, "file_path", e.Path, ignore.File)
@@ -47,11 +48,10 @@ func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p wor
 		if err != nil {
 			return inv, err
 		}
-		change.names = append(change.names, "update "+at.Rel)
-		change.list = append(change.list, patchedFile{revision: r, kind: edit.PatchUpdate})
+		list, names = append(list, r), append(names, "update "+at.Rel)
 	}
-	inv.Description = a.described(p) + " in " + change.described()
-	change.invocation(inv)
+	inv.Description = a.described(p) + " in " + described(names)
+	f.invoke(inv, list, f.said, nil)
 	const shown = 3 // files whose changed lines the model reads
 	if run := inv.Run; len(edits) > shown {
 		inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
@@ -79,7 +79,7 @@ func counted(edits []lsp.FileEdit) string {
 }
 
 // renamed returns the change of one file. It needn't have been read: the server knows its names.
-func (f *files) renamed(at workspace.Path, e lsp.FileEdit) (*revision, error) {
+func (f *files) renamed(at workspace.Path, e lsp.FileEdit) (*change, error) {
 	o, err := f.original(toRename, at)
 	switch {
 	case err != nil:

@@ -3,15 +3,12 @@ package builtin
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
-	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -58,61 +55,34 @@ func editFile(f *files) tool.Tool {
 			if err != nil {
 				return nil, err
 			}
-			p, err := f.at(toEdit, "file_path", a.Path, ignore.File)
-			inv := &tool.Invocation{Description: "edit " + p.Rel, Access: writes(p.Abs)}
-			if err != nil {
-				return inv, err
-			}
+			verb := "edit"
 			if edits[0].Old == "" {
-				inv.Description = "create " + p.Rel
+				verb = "create"
 			}
-			r, err := f.revise(p, edits)
-			if err != nil {
-				return inv, err
-			}
-			f.invoke(inv, r, func(shown tool.FileDiff, text string) json.RawMessage {
-				var old string
+			return f.prepareChange(toEdit, verb, a.Path, func(p workspace.Path) (*change, error) {
+				return f.replaced(p, edits)
+			}, func(shown tool.FileDiff, text string) any {
+				old := ""
 				if shown.Original != nil {
 					old = *shown.Original
 				}
-				return rework(editArgs{Path: shown.Path, Old: &old, New: &text})
+				return editArgs{Path: shown.Path, Old: &old, New: &text}
 			})
-			return inv, nil
 		},
 	})
-}
-
-// invoke completes the invocation of an edit of one file. args returns the arguments that replace all of it.
-func (f *files) invoke(inv *tool.Invocation, r *revision, args func(tool.FileDiff, string) json.RawMessage) {
-	shown := r.fileDiff()
-	inv.Confirm, inv.Replaces = shown, r.replaces()
-	if !r.large() {
-		inv.Rework = func(text string) json.RawMessage { return args(shown, text) }
-	}
-	inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-		go r.newHash() // while the disk is written
-		notes, err := f.commit(ctx, r.change)
-		if err != nil {
-			return tool.Result{}, err
-		}
-		r.record(f.seen)
-		return tool.Result{Content: []tool.Part{tool.Text(r.said(notes))}, Display: shown}, nil
-	}
 }
 
 // all returns the requested edits, in either form.
 func (a editArgs) all() ([]edit.Edit, error) {
 	if len(a.Edits) == 0 {
 		var missing []tool.Violation
-		if a.Old == nil {
-			missing = append(missing, tool.Violation{
-				Param: "old_string", Reason: "is required (a string), unless edits is given",
-			})
-		}
-		if a.New == nil {
-			missing = append(missing, tool.Violation{
-				Param: "new_string", Reason: "is required (a string), unless edits is given",
-			})
+		for i, given := range []*string{a.Old, a.New} {
+			if given == nil {
+				missing = append(missing, tool.Violation{
+					Param:  []string{"old_string", "new_string"}[i],
+					Reason: "is required (a string), unless edits is given",
+				})
+			}
 		}
 		if len(missing) > 0 {
 			return nil, &tool.ParamError{Violations: missing}
@@ -133,45 +103,47 @@ func (a editArgs) all() ([]edit.Edit, error) {
 	return edits, nil
 }
 
-// revision is a change of a file by edits.
-type revision struct {
-	*change
-	result edit.Result
+// replaced returns the change that replacements make, or a new file.
+func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
+	if edits[0].Old == "" {
+		o, err := f.original(toEdit, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case o.exists:
+			return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
+				"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
+		}
+		return f.anew(toEdit, o, edits[0].New)
+	}
+	var texts []*string
+	for i := range edits {
+		texts = append(texts, &edits[i].Old, &edits[i].New)
+	}
+	return f.revise(toEdit, p, texts, func(o original) (edit.Result, error) {
+		return edit.Apply(o.doc.Text, edits)
+	})
 }
 
-// revise computes the change that edits make to a file.
-func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
-	o, err := f.original(toEdit, p)
-	creates := edits[0].Old == ""
-	switch {
-	case err == nil && creates && o.exists:
-		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
-			"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
-	case err == nil && !creates:
-		err = f.checkEditable(toEdit, o)
+// revise returns the change that the edits of a dialect make to a file. In their texts, secrets are put in place of
+// placeholders before it finds the places of the edits.
+func (f *files) revise(a action, p workspace.Path, texts []*string, find func(original) (edit.Result, error)) (
+	*change, error) {
+	o, err := f.original(a, p)
+	if err == nil {
+		err = f.checkEditable(a, o)
+	}
+	for i := 0; err == nil && i < len(texts); i++ {
+		*texts[i], err = f.restore(a, o, *texts[i])
 	}
 	if err != nil {
 		return nil, err
 	}
-	edits = slices.Clone(edits)
-	for i := range edits {
-		if err := f.restoreAll(toEdit, o, &edits[i].Old, &edits[i].New); err != nil {
-			return nil, err
-		}
-	}
-	if creates {
-		now, err := text.DecodeAs([]byte(edits[0].New), text.UTF8)
-		if err != nil {
-			return nil, toEdit.failure(p, err)
-		}
-		c, err := o.with(toEdit, now)
-		return &revision{change: c}, err
-	}
-	result, err := edit.Apply(o.doc.Text, edits)
+	result, err := find(o)
 	if err != nil {
-		return nil, f.missed(toEdit, p, err)
+		return nil, f.missed(a, o, err)
 	}
-	return o.revised(toEdit, result)
+	return o.revised(a, result)
 }
 
 // checkEditable returns why an existing text can't be edited.
@@ -189,7 +161,7 @@ func (f *files) checkEditable(a action, o original) error {
 }
 
 // revised returns the change that found edits make.
-func (o original) revised(a action, result edit.Result) (*revision, error) {
+func (o original) revised(a action, result edit.Result) (*change, error) {
 	spans := make([]text.Edit, len(result.Spans))
 	for i, s := range result.Spans {
 		spans[i] = text.Edit(s)
@@ -198,38 +170,35 @@ func (o original) revised(a action, result edit.Result) (*revision, error) {
 	if err != nil {
 		return nil, unwritable(a, o.path, err)
 	}
-	c, err := o.with(a, now)
-	return &revision{c, result}, err
-}
-
-// restoreAll puts secrets in place of their placeholders.
-func (f *files) restoreAll(a action, o original, texts ...*string) (err error) {
-	for _, text := range texts {
-		if *text, err = f.restore(a, o, *text); err != nil {
-			return err
-		}
-	}
-	return nil
+	c := o.with(a, now)
+	c.found = result
+	return c, nil
 }
 
 // missed gives a failed edit its documented type. If the model was told the same before, it gets the whole place.
-func (f *files) missed(a action, p workspace.Path, err error) error {
+func (f *files) missed(a action, o original, err error) error {
 	var ambiguous *edit.AmbiguousError
 	var none *edit.NoChangeError
 	var nowhere *edit.NotFoundError
+	var stale *edit.StaleError
 	switch {
+	case errors.As(err, &ambiguous) && a == toEdit && ambiguous.Rung <= edit.LineEndings:
+		return a.errorf(editAmbiguous, o.path, "%w\nTo change all of them, set replace_all", err)
 	case errors.As(err, &ambiguous):
-		return a.errorf(editAmbiguous, p, "%w", err)
+		return a.errorf(editAmbiguous, o.path, "%w", err)
 	case errors.As(err, &none):
-		return a.errorf(editNoChange, p, "%w", err)
+		return a.errorf(editNoChange, o.path, "%w", err)
+	case errors.As(err, &stale):
+		return a.errorf(editNotFound, o.path, "%w. Nothing was changed. The lines and their anchors now:%s", err,
+			stale.Around(o.doc.Text, o.mask(o.doc.Text)))
 	case errors.As(err, &nowhere):
-		key := p.Abs + "\n" + err.Error()
+		key := o.path.Abs + "\n" + err.Error()
 		if _, again := f.misses.Load(key); again && nowhere.Nearest != nil {
 			err = fmt.Errorf("%w\n%s", err, nowhere.Nearest.Whole())
 		}
-		return missedError{a.errorf(editNotFound, p, "%w", err), func() { f.misses.Store(key, true) }}
+		return missedError{a.errorf(editNotFound, o.path, "%w", err), func() { f.misses.Store(key, true) }}
 	}
-	return a.failure(p, err)
+	return a.failure(o.path, err)
 }
 
 // missedError is an edit that wasn't found.
@@ -247,16 +216,16 @@ func (e missedError) Told() { e.told() }
 const maxReplaced = 1000
 
 // replaces returns what the edits need, and what they change.
-func (r *revision) replaces() []tool.Replaced {
+func (c *change) replaces() []tool.Replaced {
 	var out []tool.Replaced
-	path := r.was.path.Abs
-	for _, s := range r.result.Spans[:min(len(r.result.Spans), maxReplaced)] {
+	path, spans := c.was.path.Abs, c.found.Spans
+	for _, s := range spans[:min(len(spans), maxReplaced)] {
 		out = append(out, tool.Replaced{Path: path, Start: s.Start, End: s.End, Changed: true})
 	}
-	if len(r.result.Matches) > 1 && r.action == toEdit {
+	if len(c.found.Matches) > 1 && c.action == toEdit {
 		return out // later places are in the result of earlier edits
 	}
-	for _, m := range r.result.Matches {
+	for _, m := range c.found.Matches {
 		for _, p := range m.Places[:min(len(m.Places), maxReplaced)] {
 			out = append(out, tool.Replaced{Path: path, Start: p.Start, End: p.End})
 		}
@@ -264,46 +233,66 @@ func (r *revision) replaces() []tool.Replaced {
 	return out
 }
 
-// said returns the result for the model: the number of replacements, how they were found, and the changed lines.
-func (r *revision) said(notes string) string {
-	p := r.was.path
-	if !r.was.exists {
-		return fmt.Sprintf("Created new file: %s with provided content.%s\n%s", p.Abs, notes, r.diff.Snippet())
+// said records what the session has read of changed files, and returns the result for the model.
+func (f *files) said(list []*change, notes []string, dialect tool.Dialect) string {
+	var out []string
+	for i, c := range list {
+		c.record(f.seen)
+		if dialect == tool.AnchorDialect && len(c.found.Spans) > 0 {
+			f.keepEarlier(c)
+		}
+		out = append(out, c.said(notes[i], dialect))
+	}
+	return strings.Join(out, "\n")
+}
+
+// said returns the number of replacements, how they were found, and the changed lines.
+func (c *change) said(notes string, dialect tool.Dialect) string {
+	p, anchored := c.was.path, ""
+	if dialect == tool.AnchorDialect {
+		anchored = c.now.Text
+	}
+	switch {
+	case c.deletes:
+		return fmt.Sprintf("Deleted file: %s.", p.Abs)
+	case c.action == toWrite && c.was.exists:
+		return fmt.Sprintf("Successfully overwrote file: %s.%s", p.Abs, notes)
+	case c.action == toWrite:
+		return fmt.Sprintf("Successfully created and wrote to new file: %s.%s", p.Abs, notes)
+	case !c.was.exists:
+		return fmt.Sprintf("Created new file: %s with provided content.%s\n%s", p.Abs, notes, c.diff.Snippet(anchored))
 	}
 	var b strings.Builder
 	places := 0
-	for _, m := range r.result.Matches {
+	for i, m := range c.found.Matches {
 		places += len(m.Places)
-	}
-	fmt.Fprintf(&b, "The file: %s has been updated. Replaced %s.", p.Abs, humanize.Count(places, "occurrence"))
-	for i, m := range r.result.Matches {
-		if m.Rung == edit.Exact {
-			continue
-		}
 		which := "old_string"
-		if r.action == toPatch {
+		if c.action == toPatch {
 			which = fmt.Sprintf("part %d", i+1)
-		} else if len(r.result.Matches) > 1 {
+		} else if len(c.found.Matches) > 1 {
 			which = fmt.Sprintf("edits[%d].old_string", i)
 		}
-		fmt.Fprintf(&b, "\n%s was matched after ignoring %v.", which, m.Rung)
+		if m.Rung > edit.Exact {
+			fmt.Fprintf(&b, "\n%s was matched after ignoring %v.", which, m.Rung)
+		}
 	}
-	snippet := r.diff.Snippet()
-	if text := r.now.Text; r.action == toEditLines && r.was.mask(text) == text {
-		snippet = edit.Compare(r.was.doc.Text, text).Anchored().Snippet()
-	}
-	return b.String() + notes + "\n" + snippet
+	return fmt.Sprintf("The file: %s has been updated. Replaced %s.%s%s\n%s", p.Abs,
+		humanize.Count(places, "occurrence"), b.String(), notes, c.diff.Snippet(anchored))
 }
 
 // record updates what the session has read of the file: everything known before, and the changed lines.
-func (r *revision) record(seen *workspace.Seen) {
-	path, lines := r.was.path.Abs, text.Lines(r.now.Text)
-	defer seen.Keep(path, r.newHash(), r.now.Text)
-	if !r.was.exists {
-		seen.RecordWhole(path, r.newHash(), lines)
+func (c *change) record(seen *workspace.Seen) {
+	path, lines := c.was.path.Abs, text.Lines(c.now.Text)
+	switch {
+	case c.deletes:
+		seen.Forget(path)
 		return
+	case len(c.found.Matches) == 0:
+		seen.RecordWhole(path, c.newHash(), lines)
+	default:
+		seen.RecordEdit(path, c.was.hash, c.newHash(), lines, lineChanges(c.was.doc.Text, c.found.Spans)...)
 	}
-	seen.RecordEdit(path, r.was.hash, r.newHash(), lines, lineChanges(r.was.doc.Text, r.result.Spans)...)
+	seen.Keep(path, c.newHash(), c.now.Text)
 }
 
 // lineChanges returns the lines that spans touch, as runs of replaced lines.

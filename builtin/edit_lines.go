@@ -3,13 +3,12 @@ package builtin
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
-	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -39,55 +38,56 @@ func editLines(f *files) tool.Tool {
 		Description: strings.TrimSpace(editLinesText), RuleNames: editNames(linesName), Kind: tool.Edit,
 		Deferred: true, Dialect: tool.AnchorDialect,
 		Prepare: func(ctx context.Context, a editLinesArgs) (*tool.Invocation, error) {
-			p, err := f.at(toEditLines, "file_path", a.Path, ignore.File)
-			inv := &tool.Invocation{Description: "edit " + p.Rel, Access: writes(p.Abs)}
-			if err != nil {
-				return inv, err
-			}
-			r, err := f.reviseLines(p, a.Edits)
-			if err != nil {
-				return inv, err
-			}
-			f.invoke(inv, r, func(shown tool.FileDiff, text string) json.RawMessage {
-				return rework(editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(r.was.doc.Text, text))}})
+			var c *change
+			return f.prepareChange(toEditLines, "edit", a.Path, func(p workspace.Path) (_ *change, err error) {
+				c, err = f.linesReplaced(p, a.Edits)
+				return c, err
+			}, func(shown tool.FileDiff, text string) any {
+				return editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(c.was.doc.Text, text))}}
 			})
-			return inv, nil
 		},
 	})
 }
 
-// reviseLines computes the change that edits of lines make to a file.
-func (f *files) reviseLines(p workspace.Path, spans []oneSpan) (*revision, error) {
-	o, err := f.original(toEditLines, p)
-	if err != nil {
-		return nil, err
-	}
-	err = f.checkEditable(toEditLines, o)
-	var changed *changedError
-	if err != nil && !errors.As(err, &changed) {
-		return nil, err
-	}
+// linesReplaced returns the change that edits of lines make. If someone else changed the file, stale anchors are named
+// with the change.
+func (f *files) linesReplaced(p workspace.Path, spans []oneSpan) (*change, error) {
 	edits := make([]edit.LineEdit, len(spans))
+	var texts []*string
 	for i, e := range spans {
 		edits[i] = edit.LineEdit(e)
-		if err := f.restoreAll(toEditLines, o, &edits[i].New); err != nil {
-			return nil, err
+		texts = append(texts, &edits[i].New)
+	}
+	find := func(o original) (edit.Result, error) { return edit.ApplyLines(o.doc.Text, f.earlierOf(o), edits) }
+	c, err := f.revise(toEditLines, p, texts, find)
+	var changed *changedError
+	if errors.As(err, &changed) {
+		if _, err := find(changed.file); err != nil {
+			changed.error = fmt.Errorf("%w\n%w", changed.error, f.missed(toEditLines, changed.file, err))
 		}
 	}
-	result, missed := edit.ApplyLines(o.doc.Text, edits)
-	var stale *edit.StaleError
-	if errors.As(missed, &stale) {
-		missed = toEditLines.errorf(editNotFound, p, "%w. Nothing was changed. The lines and their anchors now:%s",
-			missed, stale.Around(o.doc.Text, o.mask(o.doc.Text)))
+	return c, err
+}
+
+// earlier is the texts that edits of lines changed, so that anchors of lines which didn't change stay valid.
+type earlier struct {
+	now   workspace.Hash
+	texts []edit.Version
+}
+
+func (f *files) earlierOf(o original) []edit.Version {
+	if e, ok := f.earlier.Load(o.path.Abs); ok && e.(earlier).now == o.hash {
+		return e.(earlier).texts
 	}
-	switch {
-	case changed != nil && missed != nil:
-		changed.error = fmt.Errorf("%w\n%w", changed.error, missed)
-		return nil, changed
-	case err != nil:
-		return nil, err
-	case missed != nil:
-		return nil, f.missed(toEditLines, p, missed)
+	return nil
+}
+
+// keepEarlier keeps the text that a change replaces, if it isn't long.
+func (f *files) keepEarlier(c *change) {
+	const most, size = 8, 256 << 10
+	if texts := f.earlierOf(c.was); len(c.was.doc.Text) <= size {
+		texts = slices.Clip(texts[max(0, len(texts)-most+1):])
+		texts = append(texts, edit.Version{Text: c.was.doc.Text, Spans: c.found.Spans})
+		f.earlier.Store(c.was.path.Abs, earlier{c.newHash(), texts})
 	}
-	return o.revised(toEditLines, result)
 }

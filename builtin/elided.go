@@ -48,7 +48,8 @@ func leftOut(path, was, now string) (number int, line string) {
 		if len(text) < 3 || len(text) > 120 || !elided().matches(text, prose) {
 			continue
 		}
-		if !hasLine(was, text) {
+		same := func(l string) bool { return strings.TrimSpace(l) == text }
+		if !slices.ContainsFunc(strings.Split(was, "\n"), same) {
 			return n, text
 		}
 	}
@@ -65,14 +66,4 @@ func (e elisions) matches(text string, prose bool) bool {
 	dots := strings.HasPrefix(words, "...") || strings.HasSuffix(words, "...") || strings.HasPrefix(words, "…") ||
 		strings.HasSuffix(words, "…")
 	return dots && e.dotted.MatchString(bare) || comment && e.plain.MatchString(bare)
-}
-
-// hasLine reports whether a text has a line, apart from whitespace around it.
-func hasLine(text, line string) bool {
-	for l := range strings.Lines(text) {
-		if strings.TrimSpace(l) == line {
-			return true
-		}
-	}
-	return false
 }

@@ -35,6 +35,8 @@ type files struct {
 	left   *leftovers
 	misses sync.Map // failed edits that the model was told of
 
+	earlier sync.Map // by path: see earlier
+
 	secrets secrets
 
 	history      func(by string) (string, error) // see Options.History

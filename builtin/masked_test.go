@@ -51,6 +51,10 @@ func TestPlaceholders(t *testing.T) {
 	if !strings.HasPrefix(known, "[secret:value:") || !strings.HasPrefix(github, "[secret:github-token:") || !strings.HasPrefix(private, "[secret:private-key:") {
 		t.Fatal(shown)
 	}
+	patching := func(name, part string) args {
+		return args{"input": "*** Begin Patch\n*** Update File: " + name + "\n@@\n" + part + "\n*** End Patch"}
+	}
+	older := strings.NewReplacer("a: 1", "a: 3", madeUp, madeUp+" # older").Replace(files["config.yml"])
 	const cant, again = "stands for a secret that results don't show", "Read the file again"
 	for _, c := range []struct {
 		name string
@@ -71,6 +75,13 @@ func TestPlaceholders(t *testing.T) {
 		{"edit", map[string]any{"file_path": at("doc.md"), "old_string": "is " + foreign + ".\nA mask is " + redact.Masked, "new_string": "was " + foreign + ".\nA mask was " + redact.Masked}, "has been updated"},
 		{"edit", map[string]any{"file_path": at("config.yml"), "old_string": "a: 1\nvalue: " + known + "\ntoken: " + github, "new_string": "a: 2\nvalue: " + known + "\ntoken: " + github + " # old"}, "has been updated"},
 		{"edit", map[string]any{"file_path": at("key.txt"), "old_string": private + "\n-----END PRIVATE KEY-----\nlast", "new_string": private + "\n-----END PRIVATE KEY-----\nthe end"}, "has been updated"},
+		// Edits in other dialects than edit's were rejected.
+		{patchName, patching("doc.md", "-End\n+"+github), "isn't in this file"},
+		{patchName, args{"input": "*** Begin Patch\n*** Add File: d\n+" + github + "\n*** End Patch"}, "isn't in this file"},
+		{patchName, patching("config.yml", "-a: 2\n+a: 3\n value: "+known+"\n-token: "+github+" # old\n+token: "+github+" # older"), "has been updated"},
+		{patchName, patching("config.yml", "-a: 3\n+a: "+foreign), again},
+		{linesName, args{"file_path": at("config.yml"), "edits": []args{{"first": anchorOf(t, older, "older"), "new_text": "token: " + github + " # oldest"}}}, "has been updated"},
+		{linesName, args{"file_path": at("doc.md"), "edits": []args{{"first": anchorOf(t, strings.ReplaceAll(files["doc.md"], " is ", " was "), "End"), "new_text": github}}}, "isn't in this file"},
 		{"write_file", map[string]any{"file_path": at("config.yml"), "content": "token: " + github + "\nvalue: " + known + "\n"}, "Successfully overwrote"},
 	} {
 		o := call(t, x, c.name, c.args)

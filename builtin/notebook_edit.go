@@ -58,15 +58,9 @@ func notebookEdit(f *files) tool.Tool {
 			if err != nil {
 				return inv, err
 			}
-			shown := c.fileDiff()
-			inv.Confirm = shown
-			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-				notes, err := f.commit(ctx, c.change)
-				if err != nil {
-					return tool.Result{}, err
-				}
-				return tool.Result{Content: []tool.Part{tool.Text(f.notebookSaid(c, a, notes))}, Display: shown}, nil
-			}
+			f.invoke(inv, []*change{c.change}, func(_ []*change, notes []string, _ tool.Dialect) string {
+				return f.notebookSaid(c, a, notes[0])
+			}, nil)
 			return inv, nil
 		},
 	})
@@ -141,11 +135,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	if err != nil {
 		return nil, a.failure(p, err)
 	}
-	changed, err := o.with(a, now)
-	if err != nil {
-		return nil, err
-	}
-	c := &notebookChange{changed, out.ID, nb.StableIDs() || e.Mode == document.ReplaceCell}
+	c := &notebookChange{o.with(a, now), out.ID, nb.StableIDs() || e.Mode == document.ReplaceCell}
 	if c.none() {
 		return nil, a.errorf(editNoChange, p, "cell %s already is exactly this; nothing was changed", out.ID)
 	}

@@ -33,7 +33,12 @@ func runShellCommand(f *files, s *command.Shell) tool.Tool {
 		Description: strings.TrimSpace(runShellCommandText),
 		RuleNames:   []string{"Bash"}, Kind: tool.Execute, Budget: -1,
 		Prepare: func(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
-			return prepareCommand(ctx, f, s, a)
+			inv, err := prepareCommand(ctx, f, s, a)
+			if inv != nil && strings.Contains(a.Command, patchName+" <<") && f.offer.has(patchName) {
+				inv.Notes = append(inv.Notes, "apply_patch is a tool. Call it, or give a command that is only "+
+					"apply_patch with a quoted here-document.")
+			}
+			return inv, err
 		},
 	})), f}
 }

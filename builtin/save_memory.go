@@ -106,7 +106,7 @@ func (f *files) commitFact(ctx context.Context, c *change, fact string) (string,
 	for range 50 {
 		notes, err := f.commit(ctx, c)
 		if tool.TypeOf(err) != changedSinceRead {
-			return notes, c, err
+			return strings.Join(notes, ""), c, err
 		}
 		fresh, added, failed := f.addFact(c.was.path, fact)
 		switch {
@@ -149,8 +149,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	if err != nil {
 		return nil, false, unwritable(a, p, err)
 	}
-	c, err := o.with(a, doc)
-	return c, true, err
+	return o.with(a, doc), true, nil
 }
 
 // savedText reports where a fact was saved.

@@ -90,10 +90,10 @@ func (s secrets) names(roots []string) func(dir string) (all bool, withheld func
 	}
 }
 
-// Check rejects the arguments of a call that contain a placeholder of a secret: only edit and write_file turn it back,
+// Check rejects the arguments of a call that contain a placeholder of a secret: only write_file and edits turn it back,
 // in the file that has the secret. It is the Check of a [tool.Executor].
 func (s *Set) Check(c tool.Call, d tool.Declaration) error {
-	if d.Origin == "" && (d.Name == editName || d.Name == writeName || d.Kind == tool.Think || d.Kind == tool.Other) {
+	if d.Origin == "" && (d.Dialect != "" || d.Name == writeName || d.Kind == tool.Think || d.Kind == tool.Other) {
 		return nil // the others keep notes, and pass them to subagents
 	}
 	name, param := placeholderIn(c.Args)

@@ -3,12 +3,10 @@ package builtin
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -33,41 +31,9 @@ func writeFile(f *files) tool.Tool {
 		Summary:     "Create or overwrite a file",
 		Description: strings.TrimSpace(writeFileText), RuleNames: []string{"Write"}, Kind: tool.Edit,
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
-			p, err := f.at(toWrite, "file_path", a.Path, ignore.File)
-			inv := &tool.Invocation{Description: "write " + p.Rel, Access: writes(p.Abs)}
-			if err != nil {
-				return inv, err
-			}
-			c, err := f.overwrite(p, a.Content)
-			if err != nil {
-				return inv, err
-			}
-			if c.none() && !f.secrets.is(p) { // a denial must not tell that the content is known
-				return f.unchanged(c), nil
-			}
-			shown := c.fileDiff()
-			inv.Confirm = shown
-			if !c.large() {
-				inv.Rework = func(text string) json.RawMessage {
-					return rework(writeFileArgs{
-						Path: shown.Path, Content: text,
-					})
-				}
-			}
-			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-				notes, err := f.commit(ctx, c)
-				if err != nil {
-					return tool.Result{}, err
-				}
-				f.seen.RecordWhole(p.Abs, c.newHash(), text.Lines(c.now.Text))
-				f.seen.Keep(p.Abs, c.newHash(), c.now.Text)
-				said := fmt.Sprintf("Successfully created and wrote to new file: %s.", p.Abs)
-				if c.was.exists {
-					said = fmt.Sprintf("Successfully overwrote file: %s.", p.Abs)
-				}
-				return tool.Result{Content: []tool.Part{tool.Text(said + notes)}, Display: shown}, nil
-			}
-			return inv, nil
+			return f.prepareChange(toWrite, "write", a.Path, func(p workspace.Path) (*change, error) {
+				return f.overwrite(p, a.Content)
+			}, func(shown tool.FileDiff, text string) any { return writeFileArgs{shown.Path, text} })
 		},
 	})
 }
@@ -81,15 +47,11 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	if err := f.checkRead(toWrite, o, true); err != nil {
 		return nil, err
 	}
+	if o.doc == nil || !o.exists {
+		return f.anew(toWrite, o, content)
+	}
 	if content, err = f.restore(toWrite, o, content); err != nil {
 		return nil, err
-	}
-	if o.doc == nil || !o.exists {
-		now, err := text.DecodeAs([]byte(content), text.UTF8)
-		if err != nil {
-			return nil, toWrite.failure(p, err)
-		}
-		return o.with(toWrite, now)
 	}
 	if n, line := leftOut(p.Abs, o.doc.Text, content); n > 0 {
 		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for text that it leaves out, and "+
@@ -100,7 +62,7 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	if err != nil {
 		return nil, unwritable(toWrite, p, err)
 	}
-	return o.with(toWrite, now)
+	return o.with(toWrite, now), nil
 }
 
 // unwritable returns the error for text that the file's encoding can't represent.

@@ -151,6 +151,24 @@ func TestListAndCall(t *testing.T) {
 	leave()
 }
 
+// A tool that models see only if they need it, such as apply_patch, was callable and not listed if it was selected.
+func TestSelectedDeferredTool(t *testing.T) {
+	later := tool.Define(tool.Def[textArgs]{Name: "later", Description: "Waits.", Kind: tool.Think, Deferred: true,
+		Prepare: func(context.Context, textArgs) (*tool.Invocation, error) { return &tool.Invocation{}, nil }})
+	for _, c := range []struct {
+		tools []string
+		want  int
+	}{{[]string{"later", "echo"}, 2}, {[]string{"echo"}, 1}, {nil, len(fixture())}} {
+		cs, leave := client(t, New(Options{Tools: c.tools, Session: func(Client) (*tool.Executor, func(), error) {
+			return &tool.Executor{Registry: tool.NewRegistry(append(fixture(), later)...)}, nil, nil
+		}}), nil)
+		if list, err := cs.ListTools(t.Context(), nil); err != nil || len(list.Tools) != c.want {
+			t.Errorf("%v: %d tools, want %d (%v)", c.tools, len(list.Tools), c.want, err)
+		}
+		leave()
+	}
+}
+
 // web_search was annotated as not using the network.
 func TestAnnotationsOfASearch(t *testing.T) {
 	for _, abroad := range []bool{false, true} {

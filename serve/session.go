@@ -120,10 +120,11 @@ func (s *session) skips(id string) bool {
 	return true
 }
 
-// list returns the tools that a client is offered.
+// list returns the tools that a client is offered. Deferred ones are among them if they are selected.
 func (s *session) list(from caller) []*mcp.Tool {
 	tools := []*mcp.Tool{}
-	for _, d := range s.x.Registry.Declarations(nil) {
+	selected := func(name string) bool { return slices.Contains(s.server.opt.Tools, name) }
+	for _, d := range s.x.Registry.Declarations(selected) {
 		if s.offers(d, from) {
 			tools = append(tools, &mcp.Tool{
 				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters,

@@ -2,40 +2,33 @@ package models
 
 import (
 	"cmp"
-	"regexp"
-	"sync"
+	"strings"
 
 	"github.com/adze-dev/adze/tool"
 )
 
 // family is how a family of models writes edits, and where that is known from.
 type family struct {
-	name    string // a regular expression
+	word    string // in the names of its models
 	dialect tool.Dialect
 	source  string
 }
 
 // families returns the families whose dialect is known, special ones first. Other models write replacements.
 func families() []family {
+	const gpt5 = "github.com/openai/codex, codex-rs/core/src/tools/handlers/apply_patch_spec.rs: well-suited for GPT-5"
 	return []family{
-		{`gpt-5|codex`, tool.PatchDialect,
-			"github.com/openai/codex, codex-rs/core/src/tools/handlers/apply_patch_spec.rs: well-suited for GPT-5"},
-		{`gpt-4\.1`, tool.PatchDialect,
+		{"gpt-5", tool.PatchDialect, gpt5},
+		{"codex", tool.PatchDialect, gpt5},
+		{"gpt-4.1", tool.PatchDialect,
 			"OpenAI, GPT-4.1 Prompting Guide, appendix: trained extensively on the recommended diff format"},
-		{`claude`, tool.ReplaceDialect, "Anthropic, text editor tool: str_replace"},
-		{`qwen`, tool.ReplaceDialect, "github.com/QwenLM/qwen-code, packages/core/src/tools/edit.ts: old_string, new_string"},
-		{`gemini`, tool.ReplaceDialect,
+		{"claude", tool.ReplaceDialect, "Anthropic, text editor tool: str_replace"},
+		{"qwen", tool.ReplaceDialect,
+			"github.com/QwenLM/qwen-code, packages/core/src/tools/edit.ts: old_string, new_string"},
+		{"gemini", tool.ReplaceDialect,
 			"github.com/google-gemini/gemini-cli, packages/core/src/tools/edit.ts: old_string, new_string"},
 	}
 }
-
-var familyNames = sync.OnceValue(func() []*regexp.Regexp {
-	var names []*regexp.Regexp
-	for _, f := range families() {
-		names = append(names, regexp.MustCompile(`(?i)`+f.name))
-	}
-	return names
-})
 
 // Dialect returns how the model of a name writes edits: by settings, or by its name.
 func (m *Models) Dialect(name string) tool.Dialect {
@@ -50,9 +43,9 @@ func (m *Models) Dialect(name string) tool.Dialect {
 }
 
 func familyDialect(name string) tool.Dialect {
-	for i, re := range familyNames() {
-		if re.MatchString(name) {
-			return families()[i].dialect
+	for _, f := range families() {
+		if strings.Contains(strings.ToLower(name), f.word) {
+			return f.dialect
 		}
 	}
 	return tool.ReplaceDialect

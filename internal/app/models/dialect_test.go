@@ -11,7 +11,7 @@ import (
 func TestDialect(t *testing.T) {
 	for _, f := range families() {
 		if f.source == "" {
-			t.Errorf("%s has no source", f.name)
+			t.Errorf("%s has no source", f.word)
 		}
 	}
 	set := &settings.Settings{}

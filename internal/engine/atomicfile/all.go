@@ -1,11 +1,11 @@
 package atomicfile
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,6 +35,13 @@ func (e *StepError) Unwrap() error { return e.Err }
 // that fails undoes those before it. If the process is killed in between, [Recover] undoes them; for that, the old
 // contents are in dir, which All creates and removes. With an empty dir, nothing is saved. No file may be in two steps.
 func All(dir string, steps []Step) ([]Outcome, error) {
+	if len(steps) == 1 { // it is all or nothing by itself
+		out, err := WriteFrom(steps[0].Path, steps[0].Content, steps[0].Options)
+		if err != nil {
+			return nil, &StepError{0, err}
+		}
+		return []Outcome{out}, nil
+	}
 	b := batch{dir: dir, at: func(int) {}}
 	return b.run(steps)
 }
@@ -132,11 +139,10 @@ func (b *batch) prepare(s Step) error {
 			return err
 		}
 		defer f.Close()
-		var old bytes.Buffer
-		if _, err := old.ReadFrom(f); err != nil {
+		u.Old, u.Mode = true, w.info.Mode().Perm()
+		if u.content, err = io.ReadAll(f); err != nil {
 			return err
 		}
-		u.Old, u.Mode, u.content = true, w.info.Mode().Perm(), old.Bytes()
 	}
 	b.undo = append(b.undo, u)
 	return nil

@@ -1,7 +1,7 @@
 package edit
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -19,66 +19,84 @@ type LineEdit struct{ First, Last, New string }
 // anchor becomes stale when a line before it is added or removed, even if an equal line takes its place.
 var anchorMark = lazy.Regexp(`^\s*(\d+):([0-9a-z]{3})(?:\| ?|\s*$)`)
 
-// anchors are the lines of a text.
+// anchors goes through the lines of a text, which is fast in their order.
 type anchors struct {
-	text   []byte
-	starts []int  // where each line starts, and the end of the text
-	summed int    // how many lines sum is of
-	sum    uint32 // it is fast to name lines in their order
+	text string
+	at   int    // where the next line begins
+	line int    // how many are before
+	sum  uint32 // of what is before
 }
 
-func anchorsOf(text string) *anchors {
-	a := &anchors{text: []byte(text), starts: lineStarts(text)}
-	if text == "" || strings.HasSuffix(text, "\n") {
-		a.starts = a.starts[:len(a.starts)-1]
+// name returns the place of a line, counted from 1, and its anchor; "": there is no such line.
+func (a *anchors) name(line int) (p Place, anchor string) {
+	a.skip(line - 1)
+	p = Place{Start: a.at, Line: line}
+	if a.skip(line); a.line != line || p.Start == a.at {
+		return p, ""
 	}
-	return a
-}
-
-func (a *anchors) count() int { return len(a.starts) - 1 }
-
-// name returns the anchor of a line, counted from 1.
-func (a *anchors) name(line int) string {
-	if line < a.summed {
-		a.summed, a.sum = 0, 0
-	}
-	a.sum = crc32.Update(a.sum, crc32.IEEETable, a.text[a.starts[a.summed]:a.starts[line]])
-	a.summed = line
+	p.End = a.at
 	short := (a.sum ^ a.sum>>16) % (36 * 36 * 36)
-	return fmt.Sprintf("%d:%s", line, strconv.FormatUint(36*36*36+uint64(short), 36)[1:])
+	return p, fmt.Sprintf("%d:%s", line, strconv.FormatUint(36*36*36+uint64(short), 36)[1:])
+}
+
+// skip goes to the end of a line, or to that of the text.
+func (a *anchors) skip(line int) {
+	if line < a.line {
+		*a = anchors{text: a.text}
+	}
+	for a.line < line && a.at < len(a.text) {
+		const block = 16 << 10
+		part := a.text[a.at:min(a.at+block, len(a.text))]
+		lines := strings.Count(part, "\n")
+		if lines >= line-a.line { // its end is in this part
+			end := 0
+			for ; a.line < line; a.line++ {
+				end += strings.IndexByte(part[end:], '\n') + 1
+			}
+			part, lines = part[:end], 0
+		} else if a.at+len(part) == len(a.text) && !strings.HasSuffix(part, "\n") {
+			lines++
+		}
+		a.sum = crc32.Update(a.sum, crc32.IEEETable, []byte(part))
+		a.at, a.line = a.at+len(part), a.line+lines
+	}
 }
 
 // find returns the line that a text begins with the anchor of, and the length of the anchor; 0: there is none.
-func (a *anchors) find(text string) (line, size int) {
+func (a *anchors) find(text string) (p Place, size int) {
 	m := anchorMark().FindStringSubmatch(text)
 	if m == nil {
-		return 0, 0
+		return p, 0
 	}
-	n, err := strconv.Atoi(m[1])
-	if err != nil || n < 1 || n > a.count() || a.name(n) != fmt.Sprint(n, ":", m[2]) {
-		return 0, len(m[0])
+	if n, err := strconv.Atoi(m[1]); err == nil && n > 0 {
+		if p, name := a.name(n); name == fmt.Sprint(n, ":", m[2]) {
+			return p, len(m[0])
+		}
 	}
-	return n, len(m[0])
+	return p, len(m[0])
 }
 
 // Anchored returns lines of a text with their anchors: "12:a3f| text". shown is how the lines from the given one on are
 // shown.
 func Anchored(text, shown string, first int) string {
-	a, lines := anchorsOf(text), linesOf(shown)
-	if first-1+len(lines) > a.count() {
-		return shown // not a part of the text
-	}
+	a := anchors{text: text}
 	var b strings.Builder
-	for i, line := range lines {
-		b.WriteString(a.name(first+i) + "| " + line)
+	for i, line := range linesOf(shown) {
+		_, name := a.name(first + i)
+		if name == "" {
+			return shown // not a part of the text
+		}
+		b.WriteString(name + "| " + line)
 	}
 	return b.String()
 }
 
 // AllLines returns the edit that replaces all lines of a text, which has some.
 func AllLines(text, now string) LineEdit {
-	a := anchorsOf(text)
-	return LineEdit{a.name(1), a.name(a.count()), now}
+	a := anchors{text: text}
+	_, first := a.name(1)
+	_, last := a.name(len(linesOf(text)))
+	return LineEdit{first, last, now}
 }
 
 // StaleError reports anchors that no line of the text has.
@@ -94,14 +112,17 @@ func (e *StaleError) Error() string {
 // Around returns the current lines around stale anchors, at most about 1.5 KB. shown is the text as it is shown.
 func (e *StaleError) Around(text, shown string) string {
 	const all, most = 16, 1500
-	a, lines := anchorsOf(text), linesOf(shown)
+	lines := linesOf(shown)
+	if len(lines) != len(linesOf(text)) {
+		return ""
+	}
 	near := max(all/(2*len(e.lines)), 2)
 	var b strings.Builder
-	for i := 1; i <= len(lines) && len(lines) == a.count(); i++ {
-		if !slices.ContainsFunc(e.lines, func(n int) bool { return distance(min(n, len(lines)), i) <= near }) {
+	for i, line := range lines {
+		if !slices.ContainsFunc(e.lines, func(n int) bool { return distance(min(n, len(lines)), i+1) <= near }) {
 			continue
 		}
-		line := "\n" + a.name(i) + "| " + strings.TrimSuffix(shortPart(lines[i-1], maxPart), "\n")
+		line = "\n" + strings.TrimSuffix(Anchored(text, shortPart(line, maxPart), i+1), "\n")
 		if b.Len()+len(line) > most {
 			break
 		}
@@ -110,53 +131,73 @@ func (e *StaleError) Around(text, shown string) string {
 	return b.String()
 }
 
-// ApplyLines makes edits of lines, all of the same text, or none. The error is a *[StaleError], a *[NoChangeError] or a
-// *[BatchError].
-func ApplyLines(text string, edits []LineEdit) (Result, error) {
-	a := anchorsOf(text)
-	stale := &StaleError{}
-	at := func(anchor string) int {
-		line, _ := a.find(anchor)
-		if line == 0 {
+// Version is an earlier text of a file, and the change that made the next one.
+type Version struct {
+	Text  string
+	Spans []Span
+}
+
+// later returns where a place is in the next version; ok is false if it was changed.
+func (v Version) later(p Place) (_ Place, ok bool) {
+	by := 0
+	for _, s := range v.Spans {
+		if s.End <= p.Start {
+			by += len(s.New) - (s.End - s.Start)
+		} else if s.Start < p.End {
+			return Place{}, false
+		}
+	}
+	return Place{p.Start + by, p.End + by, p.Line}, true
+}
+
+// ApplyLines makes edits of lines, all of the same text, or none. Anchors of earlier versions name lines that weren't
+// changed since. The error is a *[StaleError], a *[NoChangeError] or a *[BatchError].
+func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error) {
+	a, stale := anchors{text: text}, &StaleError{}
+	at := func(anchor string) Place {
+		p, _ := a.find(anchor)
+		for i := len(earlier) - 1; i >= 0 && p.Line == 0; i-- {
+			p, _ = (&anchors{text: earlier[i].Text}).find(anchor)
+			for k := i; k < len(earlier) && p.Line > 0; k++ {
+				p, _ = earlier[k].later(p)
+			}
+		}
+		if p.Line == 0 {
 			digits, _, _ := strings.Cut(anchor, ":")
 			n, _ := strconv.Atoi(strings.TrimSpace(digits))
 			stale.Anchors, stale.lines = append(stale.Anchors, strconv.Quote(shortLine(anchor))), append(stale.lines, n)
 		}
-		return line
+		return p
 	}
-	var r Result
+	places := make([]Place, len(edits))
 	for i, e := range edits {
-		first, last := at(e.First), 0
-		if last = first; e.Last != "" {
+		first := at(e.First)
+		last := first
+		if e.Last != "" && e.Last != e.First {
 			last = at(e.Last)
 		}
-		switch {
-		case len(stale.lines) > 0:
-			continue
-		case last < first:
-			return Result{}, &BatchError{i, fmt.Errorf("the last line, %d, is before the first, %d", last, first)}
-		}
-		place := Place{a.starts[first-1], a.starts[last], first}
-		now := a.removeFrom(strings.ReplaceAll(e.New, "\r\n", "\n"))
-		if now = strings.TrimSuffix(now, "\n"); e.New != "" && text[place.End-1] == '\n' {
-			now += "\n"
-		}
-		for k, m := range r.Matches {
-			if p := m.Places[0]; p.Start < place.End && place.Start < p.End {
-				return Result{}, &BatchError{i, fmt.Errorf("it overlaps edits[%d]. Join them", k)}
-			}
-		}
-		m := Match{Places: []Place{place}, Spans: narrow(text, place, text[place.Start:place.End], now, Exact)}
-		r.Matches, r.Spans = append(r.Matches, m), append(r.Spans, m.Spans...)
+		places[i] = Place{first.Start, last.End, first.Line}
 	}
 	if len(stale.lines) > 0 {
 		return Result{}, stale
 	}
-	slices.SortStableFunc(r.Spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
-	if unchanged(text, r.Spans) {
-		return Result{}, &NoChangeError{}
+	matches := make([]Match, len(edits))
+	for i, p := range places {
+		if p.End <= p.Start {
+			return Result{}, &BatchError{i, errors.New("the last line is before the first")}
+		}
+		for k, other := range places[:i] {
+			if p.Start < other.End && other.Start < p.End {
+				return Result{}, &BatchError{i, fmt.Errorf("it overlaps edits[%d]. Join them", k)}
+			}
+		}
+		e := Edit{Old: text[p.Start:p.End], New: a.removeFrom(strings.ReplaceAll(edits[i].New, "\r\n", "\n"))}
+		if e.New = strings.TrimSuffix(e.New, "\n"); edits[i].New != "" && strings.HasSuffix(e.Old, "\n") {
+			e.New += "\n"
+		}
+		matches[i] = matchAt(text, []candidate{{p, &e}}, Exact)
 	}
-	return r, nil
+	return together(text, matches)
 }
 
 // removeFrom removes anchors that were copied with lines: those of the text, and all if each line has one.
@@ -164,7 +205,7 @@ func (a *anchors) removeFrom(text string) string {
 	lines := linesOf(text)
 	all := !slices.ContainsFunc(lines, func(line string) bool { return !anchorMark().MatchString(line) })
 	for i, line := range lines {
-		if n, size := a.find(strings.TrimSuffix(line, "\n")); n > 0 || all {
+		if p, size := a.find(strings.TrimSuffix(line, "\n")); p.Line > 0 || all {
 			lines[i] = line[size:]
 		}
 	}

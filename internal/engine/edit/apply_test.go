@@ -35,7 +35,7 @@ func TestApplyAllOrNothing(t *testing.T) {
 	if !errors.As(err, &batch) || batch.Index != 2 || !errors.As(err, &notFound) {
 		t.Fatalf("got %v", err)
 	}
-	if !strings.HasPrefix(err.Error(), "edits[2]: old_string not found in the file") || !strings.HasSuffix(err.Error(), "\nNo edits were made.") {
+	if !strings.HasPrefix(err.Error(), "edits[2]: text to replace not found in the file") || !strings.HasSuffix(err.Error(), "\nNo edits were made.") {
 		t.Errorf("got %q", err)
 	}
 	_, err = Apply("a", []Edit{{Old: "zzz", New: "q"}})

@@ -31,7 +31,7 @@ func BenchmarkEdit1MB(b *testing.B) {
 				cmp := Compare(text, m.Apply(text))
 				cmp.Unified("a", "b")
 				cmp.Stat()
-				cmp.Snippet()
+				cmp.Snippet("")
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func BenchmarkDialects1MB(b *testing.B) {
 			}
 			return ApplyHunks(text, files[0].Hunks)
 		},
-		"anchors": func() (Result, error) { return ApplyLines(text, []LineEdit{{First: anchor, New: now}}) },
+		"anchors": func() (Result, error) { return ApplyLines(text, nil, []LineEdit{{First: anchor, New: now}}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -67,7 +67,7 @@ func BenchmarkDialects1MB(b *testing.B) {
 				c := Compare(text, replace(text, r.Spans))
 				c.Unified("a", "b")
 				c.Stat()
-				c.Snippet()
+				c.Snippet("")
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +13,6 @@ import (
 type Comparison struct {
 	old, new string
 	changes  []change
-	anchors  bool
 	part     int // how much of a long line is shown where it doesn't differ; 0: all
 }
 
@@ -182,15 +182,7 @@ func inOrder(anchors []anchor) []anchor {
 	var tops []int // tops[k]: the anchor with the smallest position that ends a sequence of length k+1
 	before := make([]int, len(anchors))
 	for i, a := range anchors {
-		lo, hi := 0, len(tops)
-		for lo < hi {
-			mid := (lo + hi) / 2
-			if anchors[tops[mid]].new < a.new {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
+		lo := sort.Search(len(tops), func(k int) bool { return anchors[tops[k]].new >= a.new })
 		before[i] = -1
 		if lo > 0 {
 			before[i] = tops[lo-1]

@@ -89,7 +89,7 @@ func checkCompare(t interface{ Fatalf(string, ...any) }, old, new string) {
 	if s.AddedLines-s.RemovedLines != len(linesOf(new))-len(linesOf(old)) || s.AddedChars-s.RemovedChars != chars(new)-chars(old) {
 		t.Fatalf("stat of %q and %q: %+v", old, new, s)
 	}
-	c.Snippet()
+	c.Snippet("")
 }
 
 func TestCompareRandom(t *testing.T) {
@@ -166,14 +166,14 @@ func TestSnippet(t *testing.T) {
 	new := strings.Replace(strings.Replace(old, "7\n", "seven\n", 1), "30\n", "", 1)
 	want := "Showing lines 3-11 of 39:\n\n---\n\n3\n4\n5\n6\nseven\n8\n9\n10\n11\n" +
 		"\nShowing lines 26-33 of 39:\n\n---\n\n26\n27\n28\n29\n31\n32\n33\n34\n"
-	if got := Compare(old, new).Snippet(); got != want {
+	if got := Compare(old, new).Snippet(""); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := Compare(old, "").Snippet(); got != "The file is now empty." {
+	if got := Compare(old, "").Snippet(""); got != "The file is now empty." {
 		t.Errorf("got %q", got)
 	}
 	many := strings.Repeat("x\n", 2000)
-	if got := Compare("", many).Snippet(); got != "The changed lines 1-2000 of 2000 are too many to show." {
+	if got := Compare("", many).Snippet(""); got != "The changed lines 1-2000 of 2000 are too many to show." {
 		t.Errorf("got %q", got)
 	}
 }

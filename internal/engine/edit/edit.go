@@ -9,7 +9,9 @@
 package edit
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -38,19 +40,7 @@ const (
 
 // String names what was ignored, to follow "matched after ignoring".
 func (r Rung) String() string {
-	switch r {
-	case Exact:
-		return "nothing"
-	case LineEndings:
-		return "line endings"
-	case TrailingBlanks:
-		return "trailing blanks"
-	case Typography:
-		return "typographic characters"
-	case Indentation:
-		return "indentation"
-	}
-	return "unknown"
+	return [...]string{"nothing", "line endings", "trailing blanks", "typographic characters", "indentation"}[r]
 }
 
 // Span replaces text[Start:End] with New.
@@ -110,55 +100,94 @@ func Find(text string, e Edit) (Match, error) {
 	if e.Old == e.New {
 		return Match{}, &NoChangeError{}
 	}
-	m, err := findPlain(text, e)
-	if err == nil && m.Places == nil && !e.All {
-		m, err = findRelaxed(text, unixLines(e))
+	q := query{Edit: e}
+	found, rung := q.search(text)
+	switch {
+	case len(found) == 0:
+		return Match{}, q.missing(text)
+	case len(found) > 1 && !e.All:
+		return Match{}, ambiguous(text, found, rung)
+	case rung > LineEndings:
+		if line := doneAt(text, unixLines(e).New, found[0].Place); line > 0 {
+			return Match{}, &NoChangeError{Line: line}
+		}
 	}
-	if err != nil {
-		return Match{}, err
-	}
-	if m.Places == nil {
-		return Match{}, missing(text, unixLines(e), Replacement)
-	}
+	m := matchAt(text, found, rung)
 	if len(m.Spans) == 0 {
 		return Match{}, &NoChangeError{Line: m.Places[0].Line}
 	}
 	return m, nil
 }
 
-// findPlain tries the rungs Exact and LineEndings. No places and no error means that there is no match.
-func findPlain(text string, e Edit) (Match, error) {
-	places := occurrences(text, e.Old, e.All)
-	unix := unixLines(e)
-	rung := Exact
-	switch {
-	case len(places) == 0 && unix.Old != e.Old:
-		places, rung = occurrences(text, unix.Old, e.All), LineEndings
-	case unix.Old == e.Old && unix.New != e.New:
-		rung = LineEndings // Old has no "\r\n", so New's is a habit of the author: the file decides
-	case unix.Old != e.Old:
-		unix = e // the text really has these "\r\n"
-	}
-	if unix.Old == unix.New {
-		return Match{}, &NoChangeError{}
-	}
-	if len(places) == 0 {
-		return findAtEnd(text, unix), nil
-	}
-	if len(places) > 1 && !e.All {
-		return Match{}, ambiguous(text, places, rung)
-	}
-	return matchAt(text, places, unix, rung), nil
+// query is an edit whose places are searched for.
+type query struct {
+	Edit
+	lines  bool // a place is whole lines
+	atEnd  bool // and at the end of the text
+	strict bool // with its last line as it is written, with or without a newline
 }
 
-// findAtEnd finds an Old that ends with a newline at the end of a text that doesn't: it can only be there.
-func findAtEnd(text string, e Edit) Match {
-	old, found := strings.CutSuffix(e.Old, "\n")
-	if !found || old == "" || strings.HasSuffix(text, "\n") || !strings.HasSuffix(text, old) {
-		return Match{}
+// candidate is a place, with the edit adapted to it.
+type candidate struct {
+	Place
+	edit *Edit
+}
+
+// search returns the places on the first rung that has some.
+func (q query) search(text string) ([]candidate, Rung) {
+	last := Indentation
+	if q.All {
+		last = LineEndings
 	}
-	e.Old, e.New = old, strings.TrimSuffix(e.New, "\n")
-	return matchAt(text, []Place{{Start: len(text) - len(old), End: len(text)}}, e, LineEndings)
+	for rung := Exact; rung <= last; rung++ {
+		e := q.Edit
+		if rung > Exact || !strings.Contains(e.Old, "\r\n") {
+			e = unixLines(e) // if Old has no "\r\n", that of New is a habit of the author: the file decides
+		}
+		var found []candidate
+		switch rung {
+		case Exact, LineEndings:
+			for _, p := range occurrences(text, e.Old, e.All, func(p Place) bool { return q.fits(text, p) }) {
+				found = append(found, candidate{p, &e})
+			}
+			start, ok := atEnd(text, e.Old)
+			if ok && (q.lines && !q.strict || rung == LineEndings && len(found) == 0) {
+				found = append(found, candidate{Place{Start: start, End: len(text)}, withoutEnd(e)})
+			}
+		case TrailingBlanks:
+			found = looksAlike(text, e, trailing)
+		case Typography:
+			found = looksAlike(text, e, trailing|typography)
+		default:
+			found = reindented(text, e)
+		}
+		found = slices.DeleteFunc(found, func(c candidate) bool { return !q.fits(text, c.Place) })
+		if rung == Exact && e.New != q.New {
+			rung = LineEndings
+		}
+		if rung > LineEndings {
+			free(text)
+		}
+		if len(found) > 0 {
+			return found, rung
+		}
+	}
+	return nil, 0
+}
+
+// fits reports whether a place is where the query needs it.
+func (q query) fits(text string, p Place) bool {
+	if !q.lines {
+		return true
+	}
+	return startsLine(text, p.Start) && (p.End == len(text) || text[p.End-1] == '\n' || endsLine(text, p.End)) &&
+		(!q.atEnd || strings.TrimRight(text[p.End:], "\n") == "")
+}
+
+// withoutEnd returns an edit for the end of a text that has no newline there.
+func withoutEnd(e Edit) *Edit {
+	e.Old, e.New = strings.TrimSuffix(e.Old, "\n"), strings.TrimSuffix(e.New, "\n")
+	return &e
 }
 
 // unixLines returns e with the line endings of the text that models see.
@@ -168,48 +197,42 @@ func unixLines(e Edit) Edit {
 	return e
 }
 
-// occurrences returns where old is in text, without overlaps. Unless all is set, a single occurrence that overlaps
-// another is reported with it, because either could be meant.
-func occurrences(text, old string, all bool) []Place {
+// occurrences returns where old is in text and fits. With all, they don't overlap; otherwise it counts those that do
+// too, because any could be meant.
+func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 	var places []Place
-	for at := 0; ; {
+	for at := 0; all || len(places) < maxPlaces; {
 		i := strings.Index(text[at:], old)
 		if i < 0 {
 			break
 		}
-		places = append(places, Place{Start: at + i, End: at + i + len(old)})
-		at += i + len(old)
-	}
-	if len(places) == 1 && !all {
-		if i := strings.Index(text[places[0].Start+1:], old); i >= 0 {
-			start := places[0].Start + 1 + i
-			places = append(places, Place{Start: start, End: start + len(old)})
+		p := Place{Start: at + i, End: at + i + len(old)}
+		if fits(p) {
+			places = append(places, p)
+		}
+		if at = p.Start + 1; all {
+			at = p.End
 		}
 	}
 	return places
 }
 
-// matchAt returns the match of e.Old at places, each of which equals e.Old apart from what the rung ignores.
-func matchAt(text string, places []Place, e Edit, rung Rung) Match {
-	numberLines(text, places)
-	m := Match{Rung: rung, Places: places}
-	var exact []Span // all places of an exact match change in the same way
-	for i, p := range places {
-		if i > 0 && rung <= LineEndings {
-			m.Spans = appendShifted(m.Spans, exact, p.Start-places[0].Start)
-			continue
+// matchAt returns the match at places, each of which equals the Old of its edit apart from what the rung ignores. Of
+// several, all change in the same way.
+func matchAt(text string, found []candidate, rung Rung) Match {
+	m := Match{Rung: rung}
+	m.Spans = narrow(text, found[0].Place, found[0].edit.Old, found[0].edit.New, rung)
+	first := len(m.Spans)
+	for i, c := range found {
+		m.Places = append(m.Places, c.Place)
+		for _, s := range m.Spans[:first] {
+			if by := c.Start - found[0].Start; i > 0 {
+				m.Spans = append(m.Spans, Span{s.Start + by, s.End + by, s.New})
+			}
 		}
-		exact = narrow(text, p, e.Old, e.New, rung)
-		m.Spans = append(m.Spans, exact...)
 	}
+	numberLines(text, m.Places)
 	return m
-}
-
-func appendShifted(spans, more []Span, by int) []Span {
-	for _, s := range more {
-		spans = append(spans, Span{s.Start + by, s.End + by, s.New})
-	}
-	return spans
 }
 
 // numberLines sets the line of each place. Places are in order.
@@ -254,6 +277,19 @@ func Apply(text string, edits []Edit) (Result, error) {
 	return r, nil
 }
 
+// together returns the result of matches in the same text that don't overlap.
+func together(text string, matches []Match) (Result, error) {
+	r := Result{Matches: matches}
+	for _, m := range matches {
+		r.Spans = append(r.Spans, m.Spans...)
+	}
+	slices.SortStableFunc(r.Spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	if unchanged(text, r.Spans) {
+		return Result{}, &NoChangeError{}
+	}
+	return r, nil
+}
+
 // unchanged reports whether replace(text, spans) is text.
 func unchanged(text string, spans []Span) bool {
 	at, same := 0, 0 // same: how much of text the result begins with
@@ -292,7 +328,13 @@ func compose(first []Span, between string, second []Span) []Span {
 	var out []Span
 	shift := 0 // offset of between relative to the original, after the spans of first seen so far
 	for len(first) > 0 || len(second) > 0 {
-		start := groupStart(first, shift, second)
+		start := len(between)
+		if len(first) > 0 {
+			start = first[0].Start + shift
+		}
+		if len(second) > 0 {
+			start = min(start, second[0].Start)
+		}
 		end, origStart := start, start-shift
 		var inside []Span
 		for {
@@ -312,15 +354,4 @@ func compose(first []Span, between string, second []Span) []Span {
 		out = append(out, Span{origStart, end - shift, replace(between[start:end], inside)})
 	}
 	return out
-}
-
-// groupStart returns where in between the next group of adjacent spans begins.
-func groupStart(first []Span, shift int, second []Span) int {
-	switch {
-	case len(first) == 0:
-		return second[0].Start
-	case len(second) == 0:
-		return first[0].Start + shift
-	}
-	return min(first[0].Start+shift, second[0].Start)
 }

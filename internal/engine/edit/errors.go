@@ -1,66 +1,51 @@
 package edit
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"html"
 	"strings"
 	"unicode"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // ErrEmptyOld reports that Old is empty.
 var ErrEmptyOld = errors.New("the text to replace is empty")
 
-// Dialect is how an edit was written, for the words of errors: what it calls the text that it replaces.
-type Dialect string
-
-// The dialects.
-const (
-	Replacement Dialect = "old_string"
-	Patch       Dialect = "old text"
-)
-
-func (d Dialect) old() string { return string(cmp.Or(d, Replacement)) }
-
-func (d Dialect) new() string { return "new" + strings.TrimPrefix(d.old(), "old") }
-
 // NotFoundError reports that Old is not in the text, and the closest match.
 type NotFoundError struct {
 	Nearest *Near    // nil: nothing is similar
 	Hints   []string // probable mistakes in Old, in full sentences
-	Dialect Dialect
 }
 
 func (e *NotFoundError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Dialect.old() + " not found in the file.")
-	for _, h := range e.Hints {
-		b.WriteString(" " + h)
-	}
+	parts := append([]string{"text to replace not found in the file."}, e.Hints...)
 	switch {
 	case e.Nearest != nil:
-		b.WriteString(" " + e.Nearest.in(e.Dialect))
+		parts = append(parts, e.Nearest.String())
 	case len(e.Hints) == 0:
-		b.WriteString(" Read the file again and copy the text exactly.")
+		parts = append(parts, "Read the file again and copy the text exactly.")
 	}
-	return b.String()
+	return strings.Join(parts, " ")
 }
 
 // AmbiguousError reports that Old matches in several places.
 type AmbiguousError struct {
-	Rung    Rung
-	Count   int   // number of places; counting stops at 1000 on relaxed rungs
-	Lines   []int // where the first of them begin
-	Dialect Dialect
+	Rung  Rung
+	Count int   // number of places; counting stops at 1000
+	Lines []int // where the first of them begin
 }
 
 // maxLinesNamed bounds the line numbers in an AmbiguousError.
 const maxLinesNamed = 20
 
-func ambiguous(text string, places []Place, rung Rung) *AmbiguousError {
-	e := &AmbiguousError{Rung: rung, Count: len(places)}
-	places = places[:min(len(places), maxLinesNamed)]
+func ambiguous(text string, found []candidate, rung Rung) *AmbiguousError {
+	e := &AmbiguousError{Rung: rung, Count: len(found)}
+	var places []Place
+	for _, c := range found[:min(len(found), maxLinesNamed)] {
+		places = append(places, c.Place)
+	}
 	numberLines(text, places)
 	for _, p := range places {
 		e.Lines = append(e.Lines, p.Line)
@@ -69,48 +54,33 @@ func ambiguous(text string, places []Place, rung Rung) *AmbiguousError {
 }
 
 func (e *AmbiguousError) Error() string {
-	var b strings.Builder
-	if e.Rung == Exact || e.Rung == LineEndings {
-		fmt.Fprintf(&b, "%s occurs %d times, at lines ", e.Dialect.old(), e.Count)
-	} else {
-		fmt.Fprintf(&b, "%s not found as given; ignoring %v it matches %d places, at lines ", e.Dialect.old(), e.Rung,
-			e.Count)
-	}
-	for i, n := range e.Lines {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, n)
-	}
+	lines := strings.Trim(strings.ReplaceAll(fmt.Sprint(e.Lines), " ", ", "), "[]")
 	if e.Count > len(e.Lines) {
-		b.WriteString(", …")
+		lines += ", …"
 	}
-	b.WriteString("; add surrounding lines to make it unique")
-	if e.Dialect == Patch {
-		b.WriteString(`, or name the function they are in: "@@ func name() {"`)
-	} else if e.Rung <= LineEndings {
-		b.WriteString(", or set replace_all to change them all")
+	how := ""
+	if e.Rung > LineEndings {
+		how = fmt.Sprintf(", ignoring %v,", e.Rung)
 	}
-	return b.String()
+	return fmt.Sprintf("text to replace occurs%s %d times, at lines %s; add surrounding lines to make it unique", how,
+		e.Count, lines)
 }
 
 // NoChangeError reports that the edit would not change the text.
 type NoChangeError struct {
 	Applied bool // Old is missing, and the lines of New occur exactly once: the edit was probably applied before
 	Line    int  // where New already is; 0: Old and New are the same
-	Dialect Dialect
 }
 
 func (e *NoChangeError) Error() string {
 	switch {
 	case e.Applied:
-		return fmt.Sprintf("%s not found, and %s is already there, at line %d: the edit seems to be applied already; "+
-			"nothing was changed", e.Dialect.old(), e.Dialect.new(), e.Line)
+		return fmt.Sprintf("text to replace not found, and the new text is already there, at line %d: the edit seems "+
+			"to be applied already; nothing was changed", e.Line)
 	case e.Line > 0:
-		return fmt.Sprintf("the text at line %d already is what %s makes of it; nothing was changed", e.Line,
-			e.Dialect.new())
+		return fmt.Sprintf("the text at line %d already is what the edit makes of it; nothing was changed", e.Line)
 	}
-	return e.Dialect.old() + " and " + e.Dialect.new() + " are the same; nothing was changed"
+	return "the old and the new text are the same; nothing was changed"
 }
 
 // BatchError reports which of several edits failed. No edits were made.
@@ -126,10 +96,11 @@ func (e *BatchError) Error() string {
 func (e *BatchError) Unwrap() error { return e.Err }
 
 // missing returns the error for an edit whose Old was not found.
-func missing(text string, e Edit, d Dialect) error {
-	err := &NotFoundError{Nearest: nearest(text, e.Old, d == Patch), Hints: hints(text, e.Old), Dialect: d}
-	if line := appliedAt(text, e, err); line > 0 {
-		return &NoChangeError{Applied: true, Line: line, Dialect: d}
+func (q query) missing(text string) error {
+	q.Edit = unixLines(q.Edit)
+	err := &NotFoundError{Nearest: nearest(text, q.Old, q.lines), Hints: hints(text, q.Old)}
+	if line := q.appliedAt(text, err); line > 0 {
+		return &NoChangeError{Applied: true, Line: line}
 	}
 	return err
 }
@@ -140,45 +111,30 @@ const minApplied = 10
 
 // appliedAt returns the line at which New shows that the edit was applied before; 0 if it wasn't. New must occur once,
 // as whole lines, and nothing else may be similar to Old.
-func appliedAt(text string, e Edit, err *NotFoundError) int {
-	if len(err.Hints) > 0 {
+func (q query) appliedAt(text string, err *NotFoundError) int {
+	lines := strings.TrimRight(strings.TrimLeft(q.New, "\n"), " \t\n")
+	if len(err.Hints) > 0 || !substantial(lines) {
 		return 0
 	}
-	p, ok := onlyLines(text, e.New)
-	if !ok {
+	found := occurrences(text, lines, true, func(p Place) bool {
+		before, after := strings.TrimRight(text[:p.Start], " \t"), strings.TrimLeft(text[p.End:], " \t")
+		return startsLine(before, len(before)) && endsLine(after, 0)
+	})
+	if len(found) != 1 {
 		return 0
 	}
-	if n := err.Nearest; n != nil && (n.Last < p.Line || n.First > p.Line+strings.Count(text[p.Start:p.End], "\n")) {
+	numberLines(text, found)
+	line := found[0].Line
+	if n := err.Nearest; n != nil && (n.Last < line || n.First > line+strings.Count(lines, "\n")) {
 		return 0
 	}
-	if e.All { // looser rungs were not tried
-		if m, err := findRelaxed(text, e); err != nil || m.Places != nil {
+	if q.All { // looser rungs were not tried
+		q.All = false
+		if other, _ := q.search(text); len(other) > 0 {
 			return 0
 		}
 	}
-	return p.Line
-}
-
-// onlyLines returns where lines are in text with only whitespace beside them, if they occur exactly once and are long
-// enough not to occur by chance.
-func onlyLines(text, lines string) (Place, bool) {
-	lines = strings.TrimRight(strings.TrimLeft(lines, "\n"), " \t\n")
-	if !substantial(lines) {
-		return Place{}, false
-	}
-	var found []Place
-	for _, p := range occurrences(text, lines, true) {
-		before := strings.TrimRight(text[:p.Start], " \t")
-		after := strings.TrimLeft(text[p.End:], " \t")
-		if startsLine(before, len(before)) && endsLine(after, 0) {
-			found = append(found, p)
-		}
-	}
-	if len(found) != 1 {
-		return Place{}, false
-	}
-	numberLines(text, found)
-	return found[0], true
+	return line
 }
 
 // substantial reports whether s has minApplied nonblank characters, including a letter or a digit.
@@ -215,26 +171,20 @@ func hints(text, old string) []string {
 	return found
 }
 
-// withoutLineNumbers removes "12→", "12:", "12|" or "12<tab>" from every line, or nothing.
+// lineNumber matches "12→", "12:", "12|" or "12<tab>" at the start of a line.
+var lineNumber = lazy.Regexp(`^ *\d+(?:→|\t|: ?|\| ?)`)
+
+// withoutLineNumbers removes the numbers of all lines, or nothing.
 func withoutLineNumbers(old string) string {
-	var b strings.Builder
-	for _, line := range linesOf(old) {
-		rest := strings.TrimLeft(line, " ")
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		rest = rest[digits:]
-		cut := false
-		for _, mark := range []string{"→", "\t", ": ", ":", "| ", "|"} {
-			if after, ok := strings.CutPrefix(rest, mark); ok && digits > 0 {
-				rest, cut = after, true
-				break
-			}
-		}
-		if !cut {
+	lines := linesOf(old)
+	for i, line := range lines {
+		number := lineNumber().FindString(line)
+		if number == "" {
 			return old
 		}
-		b.WriteString(rest)
+		lines[i] = line[len(number):]
 	}
-	return b.String()
+	return strings.Join(lines, "")
 }
 
 func unescape(old string) string {

@@ -35,12 +35,12 @@ func ExampleFind_notFound() {
 	_, err := edit.Find("if a > b {\n\treturn a\n}\n", edit.Edit{Old: "if a >= b {\n  return a\n}", New: ""})
 	fmt.Println(err)
 	// Output:
-	// old_string not found in the file. Closest match: lines 1-3 (83% similar). Lines with - are only in old_string, lines with + only in the file:
+	// text to replace not found in the file. Closest match: lines 1-3 (83% similar). Lines with - are only in your text, lines with + only in the file:
 	// -if a >= b {
 	// -  return a
 	// +if a > b {
 	// +	return a
 	//  }
-	// line 1, column 7: old_string has '=', the file has a space
-	// line 2, column 1: old_string has 2 spaces, the file has a tab
+	// line 1, column 7: your text has '=', the file has a space
+	// line 2, column 1: your text has 2 spaces, the file has a tab
 }

@@ -196,7 +196,7 @@ func TestAmbiguousLines(t *testing.T) {
 	if diff := cmp.Diff(error(want), err); diff != "" {
 		t.Error(diff)
 	}
-	const text = "old_string occurs 3 times, at lines 1, 3, 4; add surrounding lines to make it unique, or set replace_all to change them all"
+	const text = "text to replace occurs 3 times, at lines 1, 3, 4; add surrounding lines to make it unique"
 	if err.Error() != text {
 		t.Errorf("got %q", err)
 	}

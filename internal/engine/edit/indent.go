@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -33,16 +34,16 @@ func reindented(text string, e Edit) []candidate {
 			continue
 		}
 		compared += len(oldLines)
-		c, ok := shifted(text, starts[line:], oldLines, e)
+		edit, ok := shifted(text, starts[line:], oldLines, e)
 		if !ok {
 			continue
 		}
-		c.place = Place{Start: starts[line], End: endOfPlace(have, starts[line], end)}
+		c := candidate{Place{Start: starts[line], End: endOfPlace(have, starts[line], end)}, &edit}
 		switch {
 		case newline && last:
-			c.edit.Old, c.edit.New = strings.TrimSuffix(c.edit.Old, "\n"), strings.TrimSuffix(c.edit.New, "\n")
+			c.edit = withoutEnd(edit)
 		case newline:
-			c.place.End = starts[line+len(oldLines)]
+			c.End = starts[line+len(oldLines)]
 		}
 		found = append(found, c)
 	}
@@ -50,15 +51,15 @@ func reindented(text string, e Edit) []candidate {
 }
 
 // shifted returns e in the indentation of the lines of text that begin at starts.
-func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, bool) {
+func shifted(text string, starts []int, oldLines []string, e Edit) (Edit, bool) {
 	rule, ok := shiftOf(text, starts, oldLines)
 	if !ok {
-		return candidate{}, false
+		return e, false
 	}
 	var ok1, ok2 bool
 	e.Old, ok1 = rule.lines(e.Old)
 	e.New, ok2 = rule.lines(e.New)
-	return candidate{edit: e}, ok1 && ok2
+	return e, ok1 && ok2
 }
 
 // endOfPlace returns the end in the original of what ends at offset end of the normal form. A blank last line is empty
@@ -147,12 +148,15 @@ func prefixShift(pairs []pair) (shift, bool) {
 	default:
 		return s, false
 	}
-	for _, p := range pairs {
-		if got, ok := s.indent(p.old); !ok || got != p.have {
-			return s, false
-		}
-	}
-	return s, true
+	return s, s.turns(pairs)
+}
+
+// turns reports whether the rule is right for all pairs.
+func (s shift) turns(pairs []pair) bool {
+	return !slices.ContainsFunc(pairs, func(p pair) bool {
+		got, ok := s.indent(p.old)
+		return !ok || got != p.have
+	})
 }
 
 // depthShift solves have = old*num/den + add over all pairs. If Old has only one depth, the depths are assumed to be
@@ -186,12 +190,7 @@ func depthShift(pairs []pair) (shift, bool) {
 		return s, false
 	}
 	s.add -= len(lo.old) * s.num / s.den
-	for _, p := range pairs {
-		if got, ok := s.indent(p.old); !ok || got != p.have {
-			return s, false
-		}
-	}
-	return s, true
+	return s, s.turns(pairs)
 }
 
 // unitOf returns the one character that all indentation on one side consists of.

@@ -179,14 +179,27 @@ func essences(lines []string) []string {
 // resemble reports whether lines have the same start and end around a change that isn't the larger part.
 func resemble(a, b string) bool {
 	a, b = a[:min(len(a), maxCompared)], b[:min(len(b), maxCompared)]
-	start, end := 0, 0
-	for start < min(len(a), len(b)) && a[start] == b[start] {
+	start, end := common(a, b)
+	return 2*(start+end) > max(len(a), len(b))
+}
+
+// common returns the lengths of the common start and the common end of two texts, in whole characters, without
+// overlaps.
+func common(a, b string) (start, end int) {
+	limit := min(len(a), len(b))
+	for start < limit && a[start] == b[start] {
 		start++
 	}
-	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
+	for start > 0 && start < limit && !(utf8.RuneStart(a[start]) && utf8.RuneStart(b[start])) {
+		start--
+	}
+	for end < limit-start && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
-	return 2*(start+end) > max(len(a), len(b))
+	for end > 0 && !utf8.RuneStart(a[len(a)-end]) {
+		end--
+	}
+	return start, end
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }
@@ -202,7 +215,7 @@ func difference(want, have string, first, last bool) (d Difference, differs bool
 	if want == rest || last && !whole && strings.HasPrefix(rest, want) {
 		return d, false
 	}
-	same := commonPrefix(want, rest)
+	same, _ := common(want, rest)
 	column := 1 + utf8.RuneCountInString(have[:skipped+same])
 	return Difference{0, column, describe(want[same:]), describe(rest[same:])}, true
 }
@@ -223,19 +236,6 @@ func alignment(want, have string) int {
 	return max(0, strings.Index(have, want[:end]))
 }
 
-// commonPrefix returns the length of the longest common prefix of a and b, in whole characters.
-func commonPrefix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) {
-		r, size := utf8.DecodeRuneInString(a[n:])
-		if r == utf8.RuneError && size <= 1 && a[n] != b[n] || !strings.HasPrefix(b[n:], a[n:n+size]) {
-			break
-		}
-		n += size
-	}
-	return n
-}
-
 // describe names the first characters of s.
 func describe(s string) string {
 	if s == "" {
@@ -246,15 +246,12 @@ func describe(s string) string {
 	for strings.HasPrefix(s[run*size:], s[:size]) {
 		run++
 	}
+	blank := map[rune]string{' ': "space", '\t': "tab"}[r]
 	switch {
-	case r == ' ' && run == 1:
-		return "a space"
-	case r == ' ':
-		return fmt.Sprintf("%d spaces", run)
-	case r == '\t' && run == 1:
-		return "a tab"
-	case r == '\t':
-		return fmt.Sprintf("%d tabs", run)
+	case blank != "" && run == 1:
+		return "a " + blank
+	case blank != "":
+		return fmt.Sprintf("%d %ss", run, blank)
 	case r == '\r':
 		return "a carriage return"
 	case r == utf8.RuneError && size == 1:
@@ -267,17 +264,15 @@ func describe(s string) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// in describes the position and how it differs, in the words of a dialect and in a text of limited length. The first
-// line can be used alone.
-func (n *Near) in(dialect Dialect) string {
+// String describes the position and how it differs, in a text of limited length. The first line can be used alone.
+func (n *Near) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Closest match: line%s (%d%% similar).", lineRange(n.First, n.Last), int(n.Alike*100))
 	if n.Diff != "" {
-		fmt.Fprintf(&b, " Lines with - are only in %s, lines with + only in the file:\n%s", dialect.old(), n.Diff)
+		fmt.Fprintf(&b, " Lines with - are only in your text, lines with + only in the file:\n%s", n.Diff)
 	}
 	for _, d := range n.Differences {
-		fmt.Fprintf(&b, "line %d, column %d: %s has %s, the file has %s\n", d.Line, d.Column, dialect.old(), d.Want,
-			d.Have)
+		fmt.Fprintf(&b, "line %d, column %d: your text has %s, the file has %s\n", d.Line, d.Column, d.Want, d.Have)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -115,25 +115,10 @@ func similarLines(lines, old []string) []int {
 	}
 	want := newPairs(essence(old[longest]))
 	votes := map[int]int{}
-	worst := 0 // the vote to beat once there are enough
 	for n, line := range lines {
 		e := essence(line)
-		shared := want.sharedWith(e)
-		if shared*2 < want.count || shared == 0 {
-			continue
-		}
-		vote := shared*1000 - min(len(e), maxCompared) // prefer shorter lines
-		if len(votes) >= 20*maxWindows && vote <= worst {
-			continue
-		}
-		votes[n-longest] = vote
-		if len(votes) > 40*maxWindows {
-			kept := map[int]int{}
-			for _, w := range bestOf(votes) {
-				kept[w] = votes[w]
-				worst = votes[w]
-			}
-			votes = kept
+		if shared := want.sharedWith(e); shared > 0 && shared*2 >= want.count {
+			votes[n-longest] = shared*1000 - min(len(e), maxCompared) // prefer shorter lines
 		}
 	}
 	return bestOf(votes)

@@ -10,24 +10,24 @@ import (
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
-const legend = "Lines with - are only in old_string, lines with + only in the file:\n"
+const legend = "Lines with - are only in your text, lines with + only in the file:\n"
 
 func TestNotFoundTeaches(t *testing.T) {
 	code := "package p\n\nfunc f(a, b int) int {\n\tif a > b {\n\t\treturn a - b\n\t}\n\treturn b\n}\n"
 	for _, c := range []struct{ name, text, old, want string }{
-		{"another word", code, "\t\treturn a + b\n", "old_string not found in the file. Closest match: line 5 (71% similar). " + legend +
-			"-\t\treturn a + b\n+\t\treturn a - b\nline 5, column 12: old_string has '+', the file has '-'"},
+		{"another word", code, "\t\treturn a + b\n", "text to replace not found in the file. Closest match: line 5 (71% similar). " + legend +
+			"-\t\treturn a + b\n+\t\treturn a - b\nline 5, column 12: your text has '+', the file has '-'"},
 		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "Closest match: lines 4-6 (100% similar). " + legend +
 			" if a > b {\n-\treturn a - b\n-    }\n+\t\treturn a - b\n+\t}\n" +
-			"line 5, column 2: old_string has 'r', the file has a tab\nline 6, column 1: old_string has 4 spaces, the file has a tab"},
+			"line 5, column 2: your text has 'r', the file has a tab\nline 6, column 1: your text has 4 spaces, the file has a tab"},
 		{"a line too many", code, "\tif a > b {\n\t\tx()\n\t\treturn a - b\n\t}\n", "Closest match: lines 4-6 (82% similar). " + legend +
 			" \tif a > b {\n-\t\tx()\n \t\treturn a - b\n \t}"},
 		{"a missing line", code, "func f(a, b int) int {\n\t\treturn a - b\n\t}\n", "Closest match: lines 3-6 (88% similar). " + legend +
 			" func f(a, b int) int {\n+\tif a > b {\n \t\treturn a - b\n \t}"},
-		{"nothing like it", code, "completely different", "old_string not found in the file. Read the file again and copy the text exactly."},
-		{"line numbers", code, "  4→\tif a > b {\n  5→\t\treturn a - b\n", "old_string not found in the file. Its lines begin with line numbers, which are not part of the file."},
-		{"escaped", code, `\tif a > b {\n\t\treturn a - b`, `old_string not found in the file. It matches with \n, \t, \" and \\ unescaped: it was escaped once too often.`},
-		{"a character that cannot be seen", "x := \"a\u200bb\"\n", "x := \"ab\"\n", "-x := \"ab\"\n+x := \"a\u200bb\"\nline 1, column 8: old_string has 'b', the file has U+200B"},
+		{"nothing like it", code, "completely different", "text to replace not found in the file. Read the file again and copy the text exactly."},
+		{"line numbers", code, "  4→\tif a > b {\n  5→\t\treturn a - b\n", "text to replace not found in the file. Its lines begin with line numbers, which are not part of the file."},
+		{"escaped", code, `\tif a > b {\n\t\treturn a - b`, `text to replace not found in the file. It matches with \n, \t, \" and \\ unescaped: it was escaped once too often.`},
+		{"a character that cannot be seen", "x := \"a\u200bb\"\n", "x := \"ab\"\n", "-x := \"ab\"\n+x := \"a\u200bb\"\nline 1, column 8: your text has 'b', the file has U+200B"},
 		{"beyond the end", "a first line\nand another\n", "and another\nand more\n", legend + " and another\n-and more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func FuzzNearest(f *testing.F) {
 		if old == "" {
 			return
 		}
-		if n := nearest(text, old, false); n != nil && (n.First < 1 || n.Last > len(linesOf(text)) || len(n.in(Patch)) > 1900 ||
+		if n := nearest(text, old, false); n != nil && (n.First < 1 || n.Last > len(linesOf(text)) || len(n.String()) > 1900 ||
 			!strings.Contains(text, n.Text)) {
 			t.Fatalf("%+v", n)
 		}

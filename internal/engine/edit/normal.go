@@ -161,57 +161,17 @@ const maxTried = 10_000
 // maxPlaces bounds how many places an ambiguous rung counts.
 const maxPlaces = 1000
 
-// candidate is a place on a relaxed rung, with the edit adapted to that place.
-type candidate struct {
-	place Place
-	edit  Edit
-}
-
-// findRelaxed tries the rungs from TrailingBlanks on. No places and no error means that there is no match.
-func findRelaxed(text string, e Edit) (Match, error) {
-	for _, rung := range []Rung{TrailingBlanks, Typography, Indentation} {
-		found := candidates(text, e, rung)
-		free(text)
-		if len(found) == 0 {
-			continue
-		}
-		if len(found) > 1 {
-			places := make([]Place, len(found))
-			for i, c := range found {
-				places[i] = c.place
-			}
-			return Match{}, ambiguous(text, places, rung)
-		}
-		if line := doneAt(text, e.New, found[0].place); line > 0 {
-			return Match{}, &NoChangeError{Line: line}
-		}
-		return matchAt(text, []Place{found[0].place}, found[0].edit, rung), nil
-	}
-	return Match{}, nil
-}
-
 // doneAt returns the line on which new is around place, if new occurs only there; 0 if not.
 func doneAt(text, new string, place Place) int {
 	if strings.TrimSpace(new) == "" {
 		return 0
 	}
-	places := occurrences(text, new, false)
+	places := occurrences(text, new, false, func(Place) bool { return true })
 	if len(places) != 1 || places[0].Start > place.Start || place.End > places[0].End {
 		return 0
 	}
 	numberLines(text, places)
 	return places[0].Line
-}
-
-func candidates(text string, e Edit, rung Rung) []candidate {
-	switch rung {
-	case TrailingBlanks:
-		return looksAlike(text, e, trailing)
-	case Typography:
-		return looksAlike(text, e, trailing|typography)
-	default:
-		return reindented(text, e)
-	}
 }
 
 // looksAlike finds the places that equal e.Old in normal form.
@@ -234,11 +194,11 @@ func looksAlike(text string, e Edit, f forgiven) []candidate {
 		if fromLineStart && !startsLine(have.text, start) || toLineEnd && !endsLine(have.text, end) {
 			continue
 		}
-		found = append(found, candidate{Place{Start: have.start(start), End: have.end(end)}, e})
+		found = append(found, candidate{Place{Start: have.start(start), End: have.end(end)}, &e})
 	}
 	if start, ok := atEnd(have.text, old.text); ok && !toLineEnd && (!fromLineStart || startsLine(have.text, start)) {
-		e.Old, e.New = strings.TrimSuffix(e.Old, "\n"), strings.TrimSuffix(e.New, "\n")
-		found = append(found, candidate{Place{Start: have.start(start), End: have.end(len(have.text))}, e})
+		place := Place{Start: have.start(start), End: have.end(len(have.text))}
+		found = append(found, candidate{place, withoutEnd(e)})
 	}
 	return found
 }
@@ -262,5 +222,5 @@ func endsLine(s string, at int) bool { return at == len(s) || s[at] == '\n' }
 // atEnd returns where old, without its final newline, ends a text that has none.
 func atEnd(text, old string) (start int, ok bool) {
 	want, ok := strings.CutSuffix(old, "\n")
-	return len(text) - len(want), ok && !strings.HasSuffix(text, "\n") && strings.HasSuffix(text, want)
+	return len(text) - len(want), ok && want != "" && !strings.HasSuffix(text, "\n") && strings.HasSuffix(text, want)
 }

@@ -1,9 +1,9 @@
 package edit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/lazy"
@@ -74,224 +74,207 @@ func ParsePatch(text string) ([]FilePatch, error) {
 		return nil, &PatchError{1 + strings.Count(text[:MaxPatch], "\n"),
 			fmt.Errorf("here the patch exceeds %d MB. Split it into several calls", MaxPatch>>20)}
 	}
-	lines := strings.Split(strings.TrimRight(text, " \t\n"), "\n")
-	p := patchReader{lines: len(lines)}
-	if end := lines[len(lines)-1]; len(lines) > 1 && slices.Contains(hereDocuments(), lines[0]) && end == "EOF" {
-		p.n, p.lines, lines = 1, p.lines-1, lines[1:len(lines)-1] // as for a shell
+	p := &patchReader{lines: strings.Split(strings.TrimRight(text, " \t\n"), "\n")}
+	if end := len(p.lines) - 1; end > 0 && p.lines[end] == "EOF" && hereDocument().MatchString(p.lines[0]) {
+		p.n, p.lines = 1, p.lines[:end] // as for a shell
 	}
-	for _, line := range lines {
-		p.n++
-		if err := p.read(line); err != nil {
-			return nil, &PatchError{p.n, err}
-		}
+	files, err := p.read()
+	if err != nil {
+		return nil, &PatchError{min(p.n+1, len(p.lines)), err}
 	}
-	switch {
-	case !p.begun:
-		return nil, &PatchError{1, fmt.Errorf("the first line must be %q", beginPatch)}
-	case !p.ended:
-		return nil, &PatchError{p.n, fmt.Errorf("the patch ends here, without %q. It may be cut short: send all of it",
-			endPatch)}
-	case len(p.files) == 0:
-		return nil, &PatchError{p.n, errors.New("the patch has no files")}
-	}
-	return p.files, nil
+	return files, nil
 }
 
-// lineNumbers matches what follows @@ in a unified diff. It is ignored: models count wrong.
-var lineNumbers = lazy.Regexp(`^-\d+(,\d+)? \+\d+(,\d+)? @@`)
-
-// hereDocuments are lines before a patch that was written for a shell.
-func hereDocuments() []string { return []string{"<<EOF", "<<'EOF'", `<<"EOF"`} }
+var (
+	// hereDocument matches the line before a patch that was written for a shell.
+	hereDocument = lazy.Regexp(`^<<(EOF|'EOF'|"EOF")$`)
+	// lineNumbers matches what follows @@ in a unified diff. It is ignored: models count wrong.
+	lineNumbers = lazy.Regexp(`^-\d+(,\d+)? \+\d+(,\d+)? @@`)
+)
 
 // patchReader reads a patch line by line.
 type patchReader struct {
-	n, lines     int // the current line, and the last one
-	begun, ended bool
-	files        []FilePatch
-	hunk         *Hunk // that lines belong to; nil: none
-	old, now     side  // its lines, or those of an added file
-	last         byte  // the mark of the line before; 0: none
+	lines []string
+	n     int // the current line, counted from 0
+}
+
+func (p *patchReader) read() (files []FilePatch, err error) {
+	switch line := p.lines[p.n]; {
+	case strings.HasPrefix(line, "\ufeff"):
+		return nil, errors.New("the patch begins with a byte order mark. Send it without one; that of a file stays")
+	case strings.HasSuffix(line, "\r"):
+		return nil, errors.New(`the patch has \r\n line endings. Send it with \n; a file keeps its own line endings`)
+	case strings.TrimSpace(line) != beginPatch:
+		return nil, fmt.Errorf("the first line must be %q", beginPatch)
+	}
+	p.n++
+	for {
+		mark, ok := p.mark(false)
+		switch {
+		case mark == endPatch && p.n < len(p.lines)-1:
+			p.n++
+			return nil, fmt.Errorf("there is more text after %q", endPatch)
+		case mark == endPatch && len(files) == 0:
+			return nil, errors.New("the patch has no files")
+		case mark == endPatch:
+			return files, nil
+		case !ok && len(files) == 0:
+			return nil, fmt.Errorf("%q is in no file. Start with \"*** Update File: PATH\"", p.short())
+		case !ok:
+			return nil, fmt.Errorf("%q follows the deletion of %s, which has no lines", p.short(),
+				files[len(files)-1].Path)
+		}
+		f, err := p.file(mark)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+}
+
+// mark returns the current line without whitespace around it if it is a mark such as a header, or the end of the text.
+// Among the lines of an update, an indented one is context.
+func (p *patchReader) mark(context bool) (mark string, ok bool) {
+	if p.n >= len(p.lines) {
+		return "", true
+	}
+	line := p.lines[p.n]
+	if mark = strings.TrimSpace(line); !strings.HasPrefix(mark, "*** ") {
+		return "", false
+	}
+	return mark, !context || line[0] == '*' || mark == endPatch && p.n == len(p.lines)-1
+}
+
+// short returns the start of the current line, for an error.
+func (p *patchReader) short() string { return shortLine(p.lines[p.n]) }
+
+// file reads the changes of a file, from its header on.
+func (p *patchReader) file(mark string) (FilePatch, error) {
+	f := FilePatch{Line: p.n + 1}
+	for _, kind := range []PatchKind{PatchAdd, PatchUpdate, PatchDelete} {
+		if path, ok := strings.CutPrefix(mark, "*** "+string(kind)+" File: "); ok {
+			f.Kind, f.Path = kind, path
+		}
+	}
+	switch {
+	case mark == "":
+		return f, fmt.Errorf("the patch ends here, without %q. It may be cut short: send all of it", endPatch)
+	case mark == endOfFile:
+		return f, fmt.Errorf("%q must follow the lines of a change", endOfFile)
+	case strings.HasPrefix(mark, moveTo):
+		return f, fmt.Errorf("%q must follow \"*** Update File:\"", strings.TrimSpace(moveTo))
+	case f.Kind == "":
+		return f, fmt.Errorf("%q is not a valid header. Use \"*** Add File: PATH\", \"*** Update File: PATH\" or "+
+			"\"*** Delete File: PATH\"", shortLine(mark))
+	}
+	p.n++
+	var err error
+	switch f.Kind {
+	case PatchAdd:
+		f.Content, err = p.added()
+	case PatchUpdate:
+		if mark, _ := p.mark(false); strings.HasPrefix(mark, moveTo) {
+			f.To = mark[len(moveTo):]
+			p.n++
+		}
+		for _, end := p.mark(false); !end && err == nil; _, end = p.mark(true) {
+			var h Hunk
+			h, err = p.hunk()
+			f.Hunks = append(f.Hunks, h)
+		}
+		if err == nil && f.To == "" && len(f.Hunks) == 0 {
+			err = fmt.Errorf("the update of %s in line %d has no changes", f.Path, f.Line)
+		}
+	}
+	return f, err
+}
+
+// added reads the lines of a new file.
+func (p *patchReader) added() (string, error) {
+	var text side
+	for ; ; p.n++ {
+		if _, end := p.mark(false); end {
+			return string(text), nil
+		}
+		switch line := p.lines[p.n]; {
+		case strings.HasPrefix(line, "+"):
+			text.add(line[1:])
+		case strings.HasPrefix(line, noNewline):
+			text.open()
+		default:
+			return "", fmt.Errorf("%q must begin with +, as each line of an added file", p.short())
+		}
+	}
+}
+
+// hunk reads a part of an update: its @@ lines, if there are any, and the lines after them.
+func (p *patchReader) hunk() (Hunk, error) {
+	h := Hunk{Line: p.n + 1}
+	var old, now side
+	last := byte(0) // the mark of the line before
+	for ; ; p.n++ {
+		mark, end := p.mark(true)
+		if h.AtEnd = h.AtEnd || last != 0 && mark == endOfFile; end {
+			break
+		}
+		line := p.lines[p.n]
+		scope, scoped := strings.CutPrefix(line, "@@")
+		if scoped = scoped && (scope == "" || scope[0] == ' '); scoped && last != 0 {
+			break // of the next part
+		}
+		switch {
+		case scoped:
+			scope = strings.TrimPrefix(scope, " ")
+			if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
+				h.Scopes = append(h.Scopes, scope)
+			}
+			continue
+		case strings.HasPrefix(line, noNewline) && last != 0:
+			if last != '+' {
+				old.open()
+			}
+			if last != '-' {
+				now.open()
+			}
+			h.AtEnd, h.exact = true, true
+			continue
+		case line == "": // an empty line of context whose space was cut off
+			line = " "
+			fallthrough
+		case line[0] == ' ':
+			old.add(line[1:])
+			now.add(line[1:])
+		case line[0] == '-':
+			old.add(line[1:])
+		case line[0] == '+':
+			now.add(line[1:])
+		default:
+			return h, fmt.Errorf("%q must begin with a space, - or +", p.short())
+		}
+		last = line[0]
+	}
+	if h.Old, h.New = string(old), string(now); h.Old == h.New {
+		return h, fmt.Errorf("the part from line %d changes nothing: it needs lines with - or +", h.Line)
+	}
+	if mark, _ := p.mark(true); mark == endOfFile {
+		p.n++
+	}
+	return h, nil
 }
 
 // side is the old or the new text of a part.
-type side struct {
-	lines []string
-	open  bool // the last one has no newline
+type side []byte
+
+// add adds a line.
+func (s *side) add(line string) {
+	if n := len(*s); n > 0 && (*s)[n-1] != '\n' {
+		*s = append(*s, '\n')
+	}
+	*s = append(append(*s, line...), '\n')
 }
 
-// take returns the text, and begins the next one.
-func (s *side) take() string {
-	text := strings.Join(s.lines, "\n")
-	if len(s.lines) > 0 && !s.open {
-		text += "\n"
-	}
-	*s = side{}
-	return text
-}
-
-func (p *patchReader) read(line string) error {
-	mark := strings.TrimSpace(line)
-	switch {
-	case p.ended:
-		return fmt.Errorf("there is more text after %q", endPatch)
-	case !p.begun:
-		return p.begin(line, mark)
-	case mark == endPatch && (p.hunk == nil || line[0] == '*' || p.n == p.lines):
-		p.ended = true
-		return p.finish()
-	case strings.HasPrefix(line, "*** ") || p.hunk == nil && strings.HasPrefix(mark, "*** "):
-		return p.header(mark)
-	case len(p.files) == 0:
-		return fmt.Errorf("%q is in no file. Start with \"*** Update File: PATH\"", shortLine(line))
-	}
-	return p.body(line)
-}
-
-func (p *patchReader) begin(line, mark string) error {
-	switch {
-	case strings.HasPrefix(line, "\ufeff"):
-		return errors.New("the patch begins with a byte order mark. Send it without one; that of a file stays")
-	case strings.HasSuffix(line, "\r"):
-		return errors.New(`the patch has \r\n line endings. Send it with \n; a file keeps its own line endings`)
-	case mark != beginPatch:
-		return fmt.Errorf("the first line must be %q", beginPatch)
-	}
-	p.begun = true
-	return nil
-}
-
-// header reads a line that begins with three stars.
-func (p *patchReader) header(mark string) error {
-	if mark == endOfFile {
-		if p.hunk == nil || p.last == 0 {
-			return fmt.Errorf("%q must follow the lines of a change", endOfFile)
-		}
-		p.hunk.AtEnd = true
-		p.close()
-		return nil
-	}
-	if to, ok := strings.CutPrefix(mark, moveTo); ok {
-		f := p.file()
-		if f == nil || f.Kind != PatchUpdate || f.To != "" || f.Line != p.n-1 {
-			return fmt.Errorf("%q must follow \"*** Update File:\"", strings.TrimSpace(moveTo))
-		}
-		f.To = to
-		return nil
-	}
-	for _, kind := range []PatchKind{PatchAdd, PatchUpdate, PatchDelete} {
-		if path, ok := strings.CutPrefix(mark, "*** "+string(kind)+" File: "); ok {
-			if err := p.finish(); err != nil {
-				return err
-			}
-			for _, f := range p.files {
-				if path == f.Path || path == f.To {
-					return fmt.Errorf("%s is already in line %d. Put all changes of a file under one header", path,
-						f.Line)
-				}
-			}
-			p.files = append(p.files, FilePatch{Kind: kind, Path: path, Line: p.n})
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is not a valid header. Use \"*** Add File: PATH\", \"*** Update File: PATH\" or "+
-		"\"*** Delete File: PATH\"", shortLine(mark))
-}
-
-func (p *patchReader) file() *FilePatch {
-	if len(p.files) == 0 {
-		return nil
-	}
-	return &p.files[len(p.files)-1]
-}
-
-// finish checks the file that ends before this line.
-func (p *patchReader) finish() error {
-	f := p.file()
-	p.close()
-	switch {
-	case f == nil || f.Kind == PatchDelete || f.To != "" && len(f.Hunks) == 0:
-		return nil
-	case f.Kind == PatchUpdate && len(f.Hunks) == 0:
-		return fmt.Errorf("the update of %s in line %d has no changes", f.Path, f.Line)
-	}
-	for _, h := range f.Hunks {
-		if h.Old == h.New && !h.exact {
-			return fmt.Errorf("the part from line %d changes nothing: it needs lines with - or +", h.Line)
-		}
-	}
-	return nil
-}
-
-// body reads a line of a file.
-func (p *patchReader) body(line string) error {
-	f := p.file()
-	switch {
-	case f.Kind == PatchDelete:
-		return fmt.Errorf("%q follows the deletion of %s, which has no lines", shortLine(line), f.Path)
-	case f.Kind == PatchAdd && strings.HasPrefix(line, noNewline) && p.last != 0:
-		p.now.open = true
-		return nil
-	case f.Kind == PatchAdd:
-		text, ok := strings.CutPrefix(line, "+")
-		if !ok {
-			return fmt.Errorf("%q must begin with +, as each line of an added file", shortLine(line))
-		}
-		p.now.lines, p.last = append(p.now.lines, text), '+'
-		return nil
-	case line == "@@" || strings.HasPrefix(line, "@@ "):
-		if p.hunk == nil || p.last != 0 { // several of them belong to one part
-			p.open(f)
-		}
-		scope := strings.TrimPrefix(line[2:], " ")
-		if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
-			p.hunk.Scopes = append(p.hunk.Scopes, scope)
-		}
-		return nil
-	case p.hunk == nil:
-		p.open(f)
-	}
-	return p.line(line)
-}
-
-func (p *patchReader) open(f *FilePatch) {
-	p.close()
-	f.Hunks = append(f.Hunks, Hunk{Line: p.n})
-	p.hunk = &f.Hunks[len(f.Hunks)-1]
-}
-
-// close ends the current part.
-func (p *patchReader) close() {
-	if p.hunk != nil {
-		p.hunk.Old, p.hunk.New = p.old.take(), p.now.take()
-	} else if f := p.file(); f != nil && f.Kind == PatchAdd && p.last != 0 {
-		f.Content = p.now.take()
-	}
-	p.hunk, p.last = nil, 0
-}
-
-// line reads a line of a hunk.
-func (p *patchReader) line(line string) error {
-	h := p.hunk
-	if line == "" { // an empty line of context whose space was cut off
-		line = " "
-	}
-	switch text := line[1:]; {
-	case strings.HasPrefix(line, noNewline) && p.last != 0:
-		p.old.open, p.now.open = p.old.open || p.last != '+', p.now.open || p.last != '-'
-		h.AtEnd, h.exact = true, true
-		return nil
-	case line[0] == ' ':
-		p.old.lines, p.now.lines = append(p.old.lines, text), append(p.now.lines, text)
-	case line[0] == '-':
-		p.old.lines = append(p.old.lines, text)
-	case line[0] == '+':
-		p.now.lines = append(p.now.lines, text)
-	default:
-		return fmt.Errorf("%q must begin with a space, - or +", shortLine(line))
-	}
-	p.last = line[0]
-	return nil
-}
+// open removes the newline of the last line.
+func (s *side) open() { *s = bytes.TrimSuffix(*s, []byte("\n")) }
 
 // shortLine returns the start of a line, for an error.
 func shortLine(line string) string {

@@ -28,14 +28,15 @@ func apply(t testing.TB, text, hunks string) (string, error) {
 func TestHunks(t *testing.T) {
 	const classes = "class A:\n  def f():\n    return 1\n  def g():\n    return 1\nclass B:\n  def f():\n    return 1\n"
 	for name, c := range map[string]struct{ text, hunks, want string }{
-		"one":                 {"a\nb\nc\n", "@@\n a\n-b\n+B\n", "a\nB\nc\n"},
-		"no @@ line":          {"a\nb\n", " a\n-b\n+B\n", "a\nB\n"},
-		"two in order":        {"x\na\nx\n", "@@\n-x\n+1\n@@\n-x\n+2\n", "1\na\n2\n"},
-		"unique in any order": {"a\nb\n", "@@\n-b\n+B\n@@\n-a\n+A\n", "A\nB\n"},
-		"order decides":       {"x\na\nx\n", "@@\n-a\n+A\n@@\n-x\n+2\n", "x\nA\n2\n"},
-		"a scope":             {classes, "@@ class B:\n-    return 1\n+    return 2\n", strings.Replace(classes, "B:\n  def f():\n    return 1", "B:\n  def f():\n    return 2", 1)},
+		"one":           {"a\nb\nc\n", "@@\n a\n-b\n+B\n", "a\nB\nc\n"},
+		"no @@ line":    {"a\nb\n", " a\n-b\n+B\n", "a\nB\n"},
+		"two in order":  {"x\na\nx\n", "@@\n-x\n+1\n@@\n-x\n+2\n", "1\na\n2\n"},
+		"order decides": {"x\na\nx\n", "@@\n-a\n+A\n@@\n-x\n+2\n", "x\nA\n2\n"},
+		"a scope":       {classes, "@@ class B:\n-    return 1\n+    return 2\n", strings.Replace(classes, "B:\n  def f():\n    return 1", "B:\n  def f():\n    return 2", 1)},
 		"nested scopes": {classes, "@@ class A:\n@@   def g():\n-    return 1\n+    return 2\n",
 			strings.Replace(classes, "def g():\n    return 1", "def g():\n    return 2", 1)},
+		// As in OpenAI's guide for GPT-4.1: without the end of the line.
+		"the words of a scope":  {"class Ab:\n  x\nclass A(B):\n  x\n", "@@ class A\n-  x\n+  y\n", "class Ab:\n  x\nclass A(B):\n  y\n"},
 		"line numbers":          {"a\nb\n", "@@ -1,2 +1,2 @@\n-b\n+B\n", "a\nB\n"},
 		"end of file":           {"a\nb\na\n", "@@\n-a\n+A\n*** End of File\n", "a\nb\nA\n"},
 		"adds at the end":       {"a\n", "@@\n+b\n", "a\nb\n"},
@@ -58,11 +59,12 @@ func TestHunks(t *testing.T) {
 
 func TestHunksThatDontFit(t *testing.T) {
 	for name, c := range map[string]struct{ text, hunks, want string }{
-		"twice":             {"a\nb\na\n", "@@\n-a\n+A\n", "line 3 of the patch: old text occurs 2 times, at lines 1, 3"},
+		"twice":             {"a\nb\na\n", "@@\n-a\n+A\n", "line 3 of the patch: text to replace occurs 2 times, at lines 1, 3"},
 		"overlapping":       {"a\na\na\n", "@@\n-a\n-a\n+b\n", "occurs 2 times, at lines 1, 2"},
-		"nowhere":           {"a\n", "@@\n-b\n+c\n", "line 3 of the patch: old text not found in the file"},
-		"another scope":     {"a = 1\ndef f():\n  pass\n", "@@ def f():\n-a = 1\n+a = 2\n", `old text is at line 1, before the line "def f():"`},
-		"no such scope":     {"a\n", "@@ def f():\n-a\n+b\n", "not found"},
+		"nowhere":           {"a\n", "@@\n-b\n+c\n", "line 3 of the patch: text to replace not found in the file"},
+		"another scope":     {"a = 1\ndef f():\n  pass\n", "@@ def f():\n-a = 1\n+a = 2\n", "It is at line 1, before the line that @@ names"},
+		"no such scope":     {"a\n", "@@ def f():\n-a\n+b\n", `The @@ line names "def f():", which no line begins with`},
+		"another order":     {"a\nb\n", "@@\n-b\n+B\n@@\n-a\n+A\n", "line 6 of the patch: the part overlaps another one, or comes before it"},
 		"only adds":         {"a\n", "@@ a\n+b\n", "the part only adds lines"},
 		"not at the end":    {"a\nb\n", "@@\n-a\n+A\n*** End of File\n", "not found"},
 		"no whole line":     {"ab\n", "@@\n-b\n+c\n", "not found"},
@@ -84,24 +86,22 @@ func TestBadPatches(t *testing.T) {
 		line  int
 		want  string
 	}{
-		"empty":           {"", 1, "the first line must be"},
-		"no end":          {"*** Begin Patch\n*** Add File: a\n+b\n", 3, "without"},
-		"no files":        {patchOf(""), 2, "no files"},
-		"line ends":       {"*** Begin Patch\r\n*** End Patch\r\n", 1, `\r\n line endings`},
-		"a mark":          {"\ufeff*** Begin Patch\n*** End Patch\n", 1, "byte order mark"},
-		"a header":        {patchOf("*** Frobnicate File: foo\n"), 2, "not a valid header"},
-		"no header":       {patchOf("@@\n-a\n"), 2, "is in no file"},
-		"no changes":      {patchOf("*** Update File: a\n"), 3, "has no changes"},
-		"only context":    {patchOf("*** Update File: a\n@@\n b\n"), 5, "changes nothing"},
-		"twice":           {patchOf("*** Add File: a\n+b\n*** Delete File: a\n"), 4, "already in line 2"},
-		"moved to itself": {patchOf("*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** Delete File: b\n"), 7, "already in line 2"},
-		"a move alone":    {patchOf("*** Add File: a\n*** Move to: b\n"), 3, "must follow"},
-		"no mark":         {patchOf("*** Update File: a\n@@\nx\n"), 4, "must begin with a space"},
-		"no plus":         {patchOf("*** Add File: a\n+x\ny\n"), 4, "must begin with +"},
-		"deleted lines":   {patchOf("*** Delete File: a\n-x\n"), 3, "has no lines"},
-		"more":            {patchOf("*** Delete File: a\n") + "x", 4, "more text"},
-		"end of nothing":  {patchOf("*** Update File: a\n*** End of File\n"), 3, "must follow"},
-		"too long":        {patchOf("*** Add File: a\n" + strings.Repeat("+0123456789abcde\n", 10<<20/17)), 246724, "exceeds 4 MB"},
+		"empty":          {"", 1, "the first line must be"},
+		"no end":         {"*** Begin Patch\n*** Add File: a\n+b\n", 3, "without"},
+		"no files":       {patchOf(""), 2, "no files"},
+		"line ends":      {"*** Begin Patch\r\n*** End Patch\r\n", 1, `\r\n line endings`},
+		"a mark":         {"\ufeff*** Begin Patch\n*** End Patch\n", 1, "byte order mark"},
+		"a header":       {patchOf("*** Frobnicate File: foo\n"), 2, "not a valid header"},
+		"no header":      {patchOf("@@\n-a\n"), 2, "is in no file"},
+		"no changes":     {patchOf("*** Update File: a\n"), 3, "has no changes"},
+		"only context":   {patchOf("*** Update File: a\n@@\n b\n"), 5, "changes nothing"},
+		"a move alone":   {patchOf("*** Add File: a\n*** Move to: b\n"), 3, "must follow"},
+		"no mark":        {patchOf("*** Update File: a\n@@\nx\n"), 4, "must begin with a space"},
+		"no plus":        {patchOf("*** Add File: a\n+x\ny\n"), 4, "must begin with +"},
+		"deleted lines":  {patchOf("*** Delete File: a\n-x\n"), 3, "has no lines"},
+		"more":           {patchOf("*** Delete File: a\n") + "x", 4, "more text"},
+		"end of nothing": {patchOf("*** Update File: a\n@@\n*** End of File\n"), 4, "changes nothing"},
+		"too long":       {patchOf("*** Add File: a\n" + strings.Repeat("+0123456789abcde\n", 10<<20/17)), 246724, "exceeds 4 MB"},
 	} {
 		_, err := ParsePatch(c.patch)
 		var bad *PatchError
@@ -199,7 +199,7 @@ func applyLines(old, now string) (string, error) {
 		}
 		edits = append(edits, LineEdit{at(first), at(last - 1), strings.Join(fresh, "")})
 	}
-	r, err := ApplyLines(old, edits)
+	r, err := ApplyLines(old, nil, edits)
 	return replace(old, r.Spans), err
 }
 
@@ -269,13 +269,7 @@ func FuzzPatch(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			at := 0
-			for _, s := range r.Spans {
-				if s.Start < at || s.End < s.Start || s.End > len(text) {
-					t.Fatalf("spans %+v of %q", r.Spans, text)
-				}
-				at = s.End
-			}
+			checkSpans(t, text, r.Spans)
 		}
 	})
 }
@@ -289,20 +283,27 @@ func FuzzLines(f *testing.F) {
 			all = AllLines(text, now)
 		}
 		for _, e := range []LineEdit{{first, last, now}, all, {all.First, last, now}, {first, all.Last, now}} {
-			r, err := ApplyLines(text, []LineEdit{e})
+			r, err := ApplyLines(text, nil, []LineEdit{e})
 			var stale *StaleError
 			if errors.As(err, &stale) && len(stale.Around(text, text)) > 1700 {
 				t.Fatalf("%d bytes", len(stale.Around(text, text)))
 			}
-			at := 0
-			for _, s := range r.Spans {
-				if s.Start < at || s.End < s.Start || s.End > len(text) {
-					t.Fatalf("spans %+v of %q", r.Spans, text)
-				}
-				at = s.End
-			}
+			checkSpans(t, text, r.Spans)
+			next := replace(text, r.Spans)
+			r, _ = ApplyLines(next, []Version{{text, r.Spans}}, []LineEdit{e}) // with the anchors of the text before
+			checkSpans(t, next, r.Spans)
 		}
 	})
+}
+
+func checkSpans(t *testing.T, text string, spans []Span) {
+	at := 0
+	for _, s := range spans {
+		if s.Start < at || s.End < s.Start || s.End > len(text) {
+			t.Fatalf("spans %+v of %q", spans, text)
+		}
+		at = s.End
+	}
 }
 
 func FuzzApply(f *testing.F) {
@@ -312,12 +313,6 @@ func FuzzApply(f *testing.F) {
 		if err != nil && len(err.Error()) > 2200 {
 			t.Fatalf("%d bytes: %v", len(err.Error()), err)
 		}
-		at := 0
-		for _, s := range r.Spans {
-			if s.Start < at || s.End < s.Start || s.End > len(text) {
-				t.Fatalf("spans %+v of %q", r.Spans, text)
-			}
-			at = s.End
-		}
+		checkSpans(t, text, r.Spans)
 	})
 }

@@ -3,7 +3,6 @@ package edit
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // diffContext is the number of unchanged lines around a change in a unified diff.
@@ -58,12 +57,6 @@ func (c Comparison) Short() Comparison {
 	return c
 }
 
-// Anchored returns a comparison whose snippet has the anchors of lines.
-func (c Comparison) Anchored() Comparison {
-	c.anchors = true
-	return c
-}
-
 // longPart is how much is shown of a long line where it doesn't differ.
 const longPart = 500
 
@@ -80,8 +73,9 @@ func (c Comparison) context(b *strings.Builder, lines string) {
 
 // shortPart omits the middle of a long unchanged part of a line.
 func shortPart(s string, part int) string {
+	const mark = 40 // it replaces more than it is long
 	n := len(s) - 2*part
-	if n <= 0 {
+	if n <= mark {
 		return s
 	}
 	return strings.ToValidUTF8(s[:part], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
@@ -90,20 +84,7 @@ func shortPart(s string, part int) string {
 
 // shortened omits most of the common start and end of two lines.
 func shortened(old, now string, part int) (string, string) {
-	start, limit := 0, min(len(old), len(now))
-	for start < limit && old[start] == now[start] {
-		start++
-	}
-	for start > 0 && start < limit && !(utf8.RuneStart(old[start]) && utf8.RuneStart(now[start])) {
-		start--
-	}
-	end := 0
-	for end < limit-start && old[len(old)-1-end] == now[len(now)-1-end] {
-		end++
-	}
-	for end > 0 && !utf8.RuneStart(old[len(old)-end]) {
-		end--
-	}
+	start, end := common(old, now)
 	cut := func(line string) string {
 		return shortPart(line[:start], part) + line[start:len(line)-end] + shortPart(line[len(line)-end:], part)
 	}
@@ -165,8 +146,9 @@ const (
 )
 
 // Snippet returns the changed lines of the new text with four lines of context, each part under a header: "Showing
-// lines 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note.
-func (c Comparison) Snippet() string {
+// lines 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note. Lines have their anchors in
+// anchored, the new text as it is in the file, unless that is "".
+func (c Comparison) Snippet(anchored string) string {
 	total := strings.Count(c.new, "\n")
 	if c.new != "" && !strings.HasSuffix(c.new, "\n") {
 		total++
@@ -190,12 +172,11 @@ func (c Comparison) Snippet() string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "Showing lines %d-%d of %d:\n\n---\n\n", p.first+1, p.last, total)
-		if shown := c.new[p.start:p.end]; c.anchors {
-			b.WriteString(Anchored(c.new, shown, p.first+1))
-		} else {
-			b.WriteString(shown)
+		shown := c.new[p.start:p.end]
+		if anchored != "" && strings.Count(anchored, "\n") == strings.Count(c.new, "\n") {
+			shown = Anchored(anchored, shown, p.first+1)
 		}
-		if !strings.HasSuffix(c.new[p.start:p.end], "\n") {
+		if b.WriteString(shown); !strings.HasSuffix(shown, "\n") {
 			b.WriteString("\n")
 		}
 	}
