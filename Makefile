@@ -79,9 +79,16 @@ ci: ## what must pass before a change lands; needs npm
 golden: ## rewrite golden files and generated documents
 	go test ./builtin ./internal/app/cli ./internal/app/tui ./internal/dev/repo -update
 
-bench: build fleet ## sizes and speeds
-	go run ./internal/dev/bench
-	go -C fleet run ./internal/dev/bench ../bin/adze-fleet
+# Rows of the benchmarks have columns with two spaces between them.
+NUMBERS := docs/numbers.md
+bench: build fleet ## sizes and speeds, written to docs/numbers.md
+	@set -e; new=$$(mktemp); trap 'rm -f "$$new"' EXIT; { \
+		sed '/<!-- bench -->/q' $(NUMBERS); \
+		echo "$$(date '+%-d %B %Y'), commit $$(git describe --always --dirty), $$(nproc) cores, load $$(cut -d ' ' -f 1 /proc/loadavg) at the start."; echo; \
+		{ go run ./internal/dev/bench; go -C fleet run ./internal/bench ../bin/adze-fleet; } | tee /dev/stderr | awk -F '  +' \
+			'!/^(what|fleets)  / && NF > 1 { print "| " $$1 " | " $$2 " | " $$3 " |" } NR == 1 { print "| what | measured | goal |\n|---|---|---|" }'; \
+		sed -n '/<!-- \/bench -->/,$$p' $(NUMBERS); \
+	} >"$$new"; cat "$$new" >$(NUMBERS)
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
 # Property tests try the same inputs each time, so that a failure comes from the change that is tested; make fuzz tries others,
@@ -150,11 +157,12 @@ release: ## the files of a release: VERSION=v1.2.0
 TARGETS ?= all
 test-release: ## tests of a release; downloads nfpm
 	GOFLAGS="$(GOFLAGS) $(PLAIN)" ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
+	ADZE_RELEASE=1 $(TESTS) -count=1 -run '^TestFreshClone$$' ./cmd/adze
 
-# Adze beside other coding agents from npm, at fixed versions, with the same scripted model: numbers for docs/benchmarks.md.
-bench-peers: build ## speed and memory beside other agents; needs npm
+# Adze beside other coding agents from npm, at fixed versions, with the same scripted model.
+bench-peers: build ## speed and memory beside other agents, written to docs/numbers.md; needs npm
 	cd internal/dev/race && npm ci --no-audit --no-fund --loglevel=error
-	go run ./internal/dev/race -node internal/dev/race -page docs/benchmarks.md
+	go run ./internal/dev/race -node internal/dev/race -page $(NUMBERS)
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build ## search beside ripgrep and fd; needs npm

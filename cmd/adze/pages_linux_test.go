@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,14 +68,10 @@ func pagesIn(dir string) map[string]page {
 				[]openaitest.Answer{
 					answersWith("fix it again, and explain it", "It said teh."),
 					answersWith("write a commit message for this", "readme: fix a typo"),
-					answersWith("list the risks of the last commit", "None."),
-					callsTool("how many Go files are here?", "structured_output", `{"files":1}`),
-					callsTool("run the tests", "run_shell_command", `{"command":"go test -n ./..."}`),
-					answersWith("run the tests", "The tests pass."),
 				}),
 			shown: []string{"No problems found", "It prints a greeting.", "-Prints teh greeting", "Allow? [", "Fixed the typo.", "restore", "README.md", "[y/N]", "Allow? [", "It said teh.",
-				"readme: fix a typo", "None.", `{"files":1}`},
-			files: map[string]string{"README.md": "Prints the greeting.\n", "result.json": "The tests pass."},
+				"readme: fix a typo", "Nothing to trust"},
+			files: map[string]string{"README.md": "Prints the greeting.\n"},
 		},
 		"docs/guide.md": {
 			answers: joined(
@@ -115,12 +112,42 @@ func TestPages(t *testing.T) {
 	for name := range pagesIn("") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			followPage(t, name)
+			followPage(t, name, nil)
 		})
 	}
 }
 
-func followPage(t *testing.T, name string) {
+// A new user follows the README from the clone on: an ordinary user with an empty home directory, who has nothing but Go and
+// its caches, runs all its commands with the program that they install.
+func TestFreshClone(t *testing.T) {
+	if os.Getenv("ADZE_RELEASE") == "" {
+		t.Skip("builds the program: run make test-release")
+	}
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + repository + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/adze-dev/adze", "GOTOOLCHAIN=local", "GOPATH=",
+		"GOFLAGS=-trimpath -tags=nethttpomithttp2 -gcflags=github.com/adze-dev/adze/internal/app/...=-l", // other clones have compiled the same
+	}
+	for _, name := range []string{"GOMODCACHE", "GOCACHE", "GOPROXY"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(value)))
+	}
+	own, err := exec.LookPath("adze") // that of the tests, which a new user doesn't have
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return dir == filepath.Dir(own) })
+	followPage(t, "README.md", append(env, "PATH="+strings.Join(path, ":")))
+}
+
+// followPage runs the commands of a page. With an environment, those that install the program are run too.
+func followPage(t *testing.T, name string, fresh []string) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "my-project")
 	p := pagesIn(dir)[name]
@@ -136,13 +163,26 @@ func followPage(t *testing.T, name string) {
 		script += "adze() { command adze \"$@\" || [ \"$1\" = doctor ]; }\n" // doctor reports what is missing
 	}
 	newProject(t, dir, env)
+	installs := 0
 	for _, b := range blocks {
-		if b.Language == "sh" && runsHere(t, name, b) {
-			script += fmt.Sprintf("echo '@ %s:%d'\n%s", name, b.Line, b.Text)
+		text := b.Text
+		switch {
+		case b.Language != "sh":
+			continue
+		case fresh != nil && b.Note == "tested by TestFreshClone in cmd/adze": // TestTerminal/demo has the demo on the screen
+			text, installs = strings.Replace(text, "adze demo", "adze demo </dev/null", 1)+"cd ~\n", installs+1
+		case !runsHere(t, name, b):
+			continue
 		}
+		script += fmt.Sprintf("echo '@ %s:%d'\n%s", name, b.Line, text)
 	}
-	shown := atTerminal(t, home, env, script)
-	checkVerdicts(t, dir, env, blocks)
+	if fresh != nil && installs != 1 {
+		t.Errorf("%s has %d blocks for TestFreshClone", name, installs)
+	}
+	shown := atTerminal(t, home, append(env, fresh...), script)
+	if fresh == nil {
+		checkVerdicts(t, dir, env, blocks)
+	}
 	rest := shown
 	for _, want := range p.shown {
 		i := strings.Index(rest, want)
@@ -217,14 +257,15 @@ func atTerminal(t *testing.T, dir string, env []string, script string) string {
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal.TTY, terminal.TTY, terminal.TTY
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	cmd.SysProcAttr = ordinaryUser()
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	questions := regexp.MustCompile(`\[y/[^\]]*\] `)
-	deadline := time.NewTimer(5 * time.Minute)
+	deadline := time.NewTimer(15 * time.Minute)
 	defer deadline.Stop()
 	for answered := 0; ; {
 		select {
@@ -247,6 +288,18 @@ func atTerminal(t *testing.T, dir string, env []string, script string) string {
 	}
 }
 
+// ordinaryUser makes a child of root an ordinary user: in a user namespace, without capabilities, as the owner of root's files.
+func ordinaryUser() *syscall.SysProcAttr {
+	if os.Getuid() != 0 {
+		return &syscall.SysProcAttr{}
+	}
+	root := []syscall.SysProcIDMap{{ContainerID: 1000, HostID: 0, Size: 1}}
+	return &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWUSER, UidMappings: root, GidMappings: root,
+		Credential: &syscall.Credential{Uid: 1000, Gid: 1000, NoSetGroups: true},
+	}
+}
+
 // checkVerdicts compares the comments behind the page's permission checks with the decisions, in the order of the page.
 func checkVerdicts(t *testing.T, dir string, env []string, blocks []fenced.Block) {
 	t.Helper()
@@ -256,8 +309,9 @@ func checkVerdicts(t *testing.T, dir string, env []string, blocks []fenced.Block
 			cmd := exec.Command("bash", "-c", m[1])
 			cmd.Dir, cmd.Env = dir, env
 			out, err := cmd.CombinedOutput()
-			if verdict, _, _ := strings.Cut(string(out), "\n"); verdict != m[2] {
-				t.Errorf("%s: got %q (%v), and the page says %s:\n%s", m[1], verdict, err, m[2], out)
+			code := map[string]int{"ask": 3, "deny": 4}[m[2]]
+			if verdict, _, _ := strings.Cut(string(out), "\n"); verdict != m[2] || cmd.ProcessState.ExitCode() != code {
+				t.Errorf("%s: got %q (%v), and the page says %s, exit code %d:\n%s", m[1], verdict, err, m[2], code, out)
 			}
 		}
 	}

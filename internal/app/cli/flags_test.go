@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -168,3 +169,53 @@ func TestCommandReference(t *testing.T) {
 }
 
 func markdownCell(s string) string { return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(s) }
+
+// The commands and flags that pages for new users show exist.
+func TestPagesNameWhatExists(t *testing.T) {
+	known := map[string]bool{}
+	for _, f := range flags(&options{}) {
+		for _, name := range append([]string{f.long}, f.also...) {
+			known["--"+name] = true
+		}
+		known["-"+f.short] = true
+	}
+	code := regexp.MustCompile("`([^`\n]+)`|(?m)^(adze .*)$")
+	for page, least := range map[string]int{"README.md": 10, "docs/coming-from.md": 20, "docs/troubleshooting.md": 10} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, m := range code.FindAllStringSubmatch(string(text), -1) {
+			line, _, _ := strings.Cut(m[1]+m[2], " #")
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "adze "):
+				var ours []string
+				for _, w := range words[1:] {
+					if w == "--" {
+						break
+					}
+					if name, _, _ := strings.Cut(w, "="); strings.HasPrefix(w, "-") && !known[name] {
+						t.Errorf("%s: adze has no %s: %s", page, w, line)
+					} else if !strings.HasPrefix(w, "-") {
+						ours = append(ours, w)
+					}
+				}
+				if _, _, err := choose(ours); err != nil && len(ours) > 0 {
+					t.Errorf("%s: %s: %v", page, line, err)
+				}
+			case strings.HasPrefix(line, "--"):
+				if !known[words[0]] {
+					t.Errorf("%s: adze has no %s", page, words[0])
+				}
+			default:
+				continue
+			}
+			found++
+		}
+		if found < least {
+			t.Errorf("%s: found %d", page, found)
+		}
+	}
+}

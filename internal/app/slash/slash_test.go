@@ -3,6 +3,7 @@ package slash
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -67,6 +68,21 @@ func TestSlashTable(t *testing.T) {
 			seen[name] = true
 			if !strings.Contains(string(doc), "`/"+name) {
 				t.Errorf("docs/terminal.md lacks /%s", name)
+			}
+		}
+	}
+}
+
+// The commands that pages for new users show exist.
+func TestPagesNameSlashCommands(t *testing.T) {
+	for _, page := range []string{"coming-from.md", "terminal.md", "sessions.md"} {
+		doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("`/([a-z-]+)( [^`]*)?`").FindAllStringSubmatch(string(doc), -1) {
+			if _, ok := find((&Commands{}).table(), m[1]); !ok {
+				t.Errorf("%s: there is no /%s", page, m[1])
 			}
 		}
 	}

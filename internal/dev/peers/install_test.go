@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// The README's go install gives a program that knows its version, and is as large as the README says. The proxy is a
+// The guide's go install gives a program that knows its version, and is as large as the guide says. The proxy is a
 // directory with this module in it, and Go's own cache for the others. It is here because it compiles everything.
 func TestInstall(t *testing.T) {
 	if os.Getenv("ADZE_PEERS") == "" {
@@ -42,7 +42,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	downloads := filepath.Join(strings.TrimSpace(string(cache)), "cache", "download")
-	cmd := exec.Command("bash", "-ec", printed(t, "README.md", "TestInstall", "sh")[0])
+	cmd := exec.Command("bash", "-ec", printed(t, "docs/guide.md", "TestInstall", "sh")[0])
 	cmd.Dir = tmp
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw -trimpath -tags=nethttpomithttp2 -gcflags=github.com/adze-dev/adze/internal/app/...=-l", // the compiler's cache holds for trimmed paths
 		"GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+downloads+",off",
@@ -59,7 +59,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if size, claim := float64(info.Size())/1e6, claimedSize(t); size > claim*1.1 || size < claim*0.9 {
-		t.Errorf("the program has %.1f MB, and README.md claims %v MB", size, claim)
+		t.Errorf("the program has %.1f MB, and docs/guide.md claims %v MB", size, claim)
 	}
 }
 
@@ -114,16 +114,16 @@ func zipModule(t *testing.T, path, prefix string) {
 	}
 }
 
-// claimedSize returns how large README.md says that the installed program is, in MB.
+// claimedSize returns how large docs/guide.md says that the installed program is, in MB.
 func claimedSize(t *testing.T) float64 {
 	t.Helper()
-	text, err := os.ReadFile("../../../README.md")
+	text, err := os.ReadFile("../../../docs/guide.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`installs the same binary \(about (\d+) MB`).FindSubmatch(text)
+	m := regexp.MustCompile(`with debug symbols \(about (\d+) MB`).FindSubmatch(text)
 	if m == nil {
-		t.Fatal("README.md does not say how large the installed program is")
+		t.Fatal("docs/guide.md does not say how large the installed program is")
 	}
 	n, err := strconv.ParseFloat(string(m[1]), 64)
 	if err != nil {

@@ -50,15 +50,15 @@ func (p *program) shell(dir, script string) string {
 	return string(out)
 }
 
-// The README's lines add Adze to other agents, whose models then use its tools: what they read reaches them, and so does
-// what would allow what was denied. The guide's files do the same.
+// The guide's lines add Adze to other agents, whose models then use its tools: what they read reaches them, and so does
+// what would allow what was denied. Its files do the same.
 func TestReadmeClients(t *testing.T) {
-	readme, guide := printed(t, "README.md", "TestReadmeClients", "sh"), printed(t, "docs/guide.md", "TestReadmeClients", "json")
+	readme, guide := printed(t, "docs/guide.md", "TestReadmeClients", "sh"), printed(t, "docs/guide.md", "TestReadmeClients", "json")
 	added := strings.Split(strings.Join(readme, "\n"), "\n")
 	for name, run := range map[string]func(*testing.T, *program, []turn, []string){
 		"claude": withClaude, "codex": withCodex, "qwen": withQwen, "gemini": withGemini, "opencode": withOpencode,
 	} {
-		ways := map[string]func(p *program){"the README": func(p *program) {
+		ways := map[string]func(p *program){"the commands": func(p *program) {
 			for _, line := range added {
 				if flag, ok := strings.CutPrefix(line, "codex exec -c '"); ok {
 					flag, _, _ = strings.Cut(flag, "'")
@@ -70,18 +70,18 @@ func TestReadmeClients(t *testing.T) {
 		}}
 		switch name {
 		case "gemini":
-			add := ways["the README"]
-			ways["the README"] = func(p *program) {
+			add := ways["the commands"]
+			ways["the commands"] = func(p *program) {
 				p.file(".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true}}`)
 				add(p)
 			}
 		case "codex":
-			ways["the guide"] = func(p *program) {
+			ways["the files"] = func(p *program) {
 				config := printed(t, "docs/guide.md", "TestReadmeClients", "toml")[0]
 				p.file(".codex/config.toml", strings.ReplaceAll(config, "/home/me/app", p.dir))
 			}
 		case "qwen":
-			ways["the guide"] = func(p *program) { p.file(".qwen/settings.json", guide[0]) }
+			ways["the files"] = func(p *program) { p.file(".qwen/settings.json", guide[0]) }
 		}
 		for way, configure := range ways {
 			t.Run(name+" as in "+way, func(t *testing.T) {
@@ -126,7 +126,7 @@ func (p *program) file(path, text string) {
 	}
 }
 
-// The README's server is added and starts, here from the package that is installed.
+// The guide's server is added and starts, here from the package that is installed.
 func TestReadmeServer(t *testing.T) {
 	p := adze(t)
 	here, err := os.Getwd()
@@ -134,7 +134,7 @@ func TestReadmeServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out string
-	for _, lines := range printed(t, "README.md", "TestReadmeServer", "sh") {
+	for _, lines := range printed(t, "docs/guide.md", "TestReadmeServer", "sh") {
 		out += p.shell(here, lines)
 	}
 	out += p.shell(here, "adze mcp tools memory")

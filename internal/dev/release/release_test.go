@@ -93,7 +93,7 @@ func TestRelease(t *testing.T) {
 	dirtyRelease(t, filepath.Dir(dirs[1]))
 }
 
-// installAsPrinted follows the README from a directory with the files of a release: install, uninstall, the package.
+// installAsPrinted follows docs/guide.md from a directory with the files of a release: install, uninstall, the package.
 func installAsPrinted(t *testing.T, dist string) {
 	home, root, programs := t.TempDir(), t.TempDir(), t.TempDir()
 	// sudo dpkg works in a root of its own.
@@ -102,7 +102,7 @@ func installAsPrinted(t *testing.T, dist string) {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "HOME="+home, "ADZE_HOME=", "ROOT="+root, "PATH="+programs+":"+os.Getenv("PATH"))
-	blocks, err := fenced.Read("../../../README.md")
+	blocks, err := fenced.Read("../../../docs/guide.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +123,15 @@ func installAsPrinted(t *testing.T, dist string) {
 		cmd := exec.Command("bash", "-ec", b.Text)
 		cmd.Dir, cmd.Env = dist, env
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("README.md:%d: %v\n%s", b.Line, err, out)
+			t.Errorf("docs/guide.md:%d: %v\n%s", b.Line, err, out)
 		}
 		switch installed := filepath.Join(home, ".local/bin/adze"); {
-		case strings.Contains(b.Text, "mv adze"):
+		case strings.Contains(b.Text, "tar xzf"):
 			if got := command(t, "", installed, "version"); got != "adze v9.8.7\n" {
 				t.Errorf("version %q", got)
+			}
+			if got := command(t, "", installed, "fleet", "version"); got != "adze-fleet v9.8.7\n" {
+				t.Errorf("version of adze-fleet %q", got)
 			}
 			cmd := exec.Command(installed, "config", "set", "tools.approvalMode", "plan") // there is something to remove
 			cmd.Env = env
@@ -143,7 +146,7 @@ func installAsPrinted(t *testing.T, dist string) {
 				t.Error(err)
 			}
 		default:
-			for _, path := range []string{installed, filepath.Join(home, ".adze")} {
+			for _, path := range []string{installed, installed + "-fleet", filepath.Join(home, ".adze")} {
 				if _, err := os.Stat(path); err == nil {
 					t.Errorf("%s is still there", path)
 				}
@@ -151,7 +154,7 @@ func installAsPrinted(t *testing.T, dist string) {
 		}
 	}
 	if ran < 2 {
-		t.Errorf("README.md has %d blocks for this test", ran)
+		t.Errorf("docs/guide.md has %d blocks for this test", ran)
 	}
 }
 
@@ -166,33 +169,6 @@ func dirtyRelease(t *testing.T, clone string) {
 	if got := command(t, unpacked, "./adze", "version"); got != "adze v9.8.7-dirty\n" {
 		t.Errorf("version %q", got)
 	}
-}
-
-// A clone in an empty home directory, with nothing but Go's caches: the README's commands. "make test" is the rest of CI.
-func TestFreshClone(t *testing.T) {
-	buildsReleases(t)
-	dir := clone(t, "fresh")
-	environ := []string{"GOFLAGS=-trimpath -tags=nethttpomithttp2 -gcflags=github.com/adze-dev/adze/internal/app/...=-l"} // other clones have compiled the same
-	for _, name := range []string{"GOMODCACHE", "GOCACHE", "GOPROXY"} {
-		environ = append(environ, name+"="+strings.TrimSpace(command(t, "", "go", "env", name)))
-	}
-	blocks, err := fenced.Read("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range blocks {
-		if b.Note != "tested by TestFreshClone in internal/dev/release" {
-			continue
-		}
-		cmd := exec.Command("bash", "-ec", "make() { command make -n \"$@\"; }\n"+b.Text)
-		cmd.Dir, cmd.Env = dir, append(environ, "HOME="+t.TempDir(), "PATH="+os.Getenv("PATH"), "GOTOOLCHAIN=local")
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "Done: all files match the task.") || !strings.Contains(string(out), "go test") {
-			t.Errorf("%v:\n%s", err, out)
-		}
-		return
-	}
-	t.Error("README.md has no block for this test")
 }
 
 // buildsReleases skips a test that builds the program several times, unless it is wanted.

@@ -2,6 +2,8 @@ package repo
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// readmeProgram has the lines of the README's Go code. It is compiled, not run.
+// This function has the lines of the guide's Go code. It is compiled, not run.
 var _ = func(dir string) (*tool.Executor, error) {
 	helper := adze.Main() // first in main, so that Adze can sandbox commands and stop their process trees
 	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
@@ -25,10 +27,10 @@ var _ = func(dir string) (*tool.Executor, error) {
 	return x, nil
 }
 
-// The README's Go code is in this file, line by line, so it compiles.
-func TestReadmeGo(t *testing.T) {
+// The guide's Go code is in this file, line by line, so it compiles.
+func TestGuideGo(t *testing.T) {
 	t.Parallel()
-	blocks, err := fenced.Read("README.md")
+	blocks, err := fenced.Read("docs/guide.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,13 +47,13 @@ func TestReadmeGo(t *testing.T) {
 			lines++
 			i := strings.Index(rest, "\t"+line)
 			if i < 0 {
-				t.Fatalf("README.md:%d: this line isn't in docs_readme_test.go:\n%s", b.Line, line)
+				t.Fatalf("docs/guide.md:%d: this line isn't in docs_readme_test.go:\n%s", b.Line, line)
 			}
 			rest = rest[i+len(line):]
 		}
 	}
 	if lines < 4 {
-		t.Error("README.md has no Go code")
+		t.Error("docs/guide.md has no Go code")
 	}
 }
 
@@ -62,14 +64,79 @@ func TestReadmeShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), "\n"); n >= 250 {
-		t.Errorf("README.md has %d lines", n)
+	if n := strings.Count(string(text), "\n") - strings.Count(string(text), "<!--"); n > 150 {
+		t.Errorf("README.md has %d lines without comments", n)
 	}
 	for _, b := range fenced.Parse(string(text)) {
 		switch b.Language {
-		case "sh", "json", "go": // TestPages and what it names, TestSettingsExamples, TestReadmeGo
+		case "sh", "json": // TestPages and what it names, TestSettingsExamples
 		default:
 			t.Errorf("README.md:%d: no test reads %q", b.Line, b.Language)
 		}
 	}
+}
+
+// Numbers in the README are those of docs/numbers.md, which make bench and make bench-peers write, and the size that .ci/run allows.
+func TestReadmeNumbers(t *testing.T) {
+	t.Parallel()
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	readme, numbers, ci := read("README.md"), read("docs/numbers.md"), read(".ci/run")
+	if !strings.Contains(readme, "less than 24 MB") || !strings.Contains(ci, `-ge $((24 * 1000 * 1000))`) {
+		t.Error("README.md and .ci/run have different limits of the size")
+	}
+	for _, m := range regexp.MustCompile(`\d[\d.,]* (?:[KMG]B|m?s)\b`).FindAllString(readme, -1) {
+		if m != "24 MB" {
+			t.Errorf("README.md has %s outside of a row of docs/numbers.md", m)
+		}
+	}
+	rows := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| [^|]+, (?:ms|MB|KB) \|.*$`).FindAllString(readme, -1) {
+		if rows++; !strings.Contains(numbers, row+"\n") {
+			t.Errorf("docs/numbers.md has no row %s", row)
+		}
+	}
+	if rows < 3 {
+		t.Errorf("README.md has %d rows of numbers", rows)
+	}
+}
+
+// The program contains no hosts except those of model providers, search engines, registries, standards and its own repository: it
+// contacts nothing else by itself.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	known := []string{
+		"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com",
+		"html.duckduckgo.com", "api.tavily.com", "api.search.brave.com", "dashscope.aliyuncs.com", "www.googleapis.com",
+		"github.com", "raw.githubusercontent.com", "json-schema.org", "www.w3.org", "spdx.org", "agent-plugins.org",
+		"pkg.go.dev", "127.0.0.1", "localhost", "example.com", ".", "",
+	}
+	hosts := regexp.MustCompile(`https?://([\w.-]*)`)
+	for _, f := range goSources(t).all {
+		if f.isTest() || f.below("internal/dev", "examples", "fleet") {
+			continue
+		}
+		for _, m := range hosts.FindAllStringSubmatch(withoutComments(f), -1) {
+			if !slices.Contains(known, m[1]) && !strings.HasSuffix(m[1], ".example.com") {
+				t.Errorf("%s has %s", f.path, m[0])
+			}
+		}
+	}
+}
+
+// withoutComments returns the code of a file.
+func withoutComments(f source) string {
+	text := []byte(string(f.text))
+	for _, group := range f.file.Comments {
+		from, to := int(group.Pos()-f.file.FileStart), int(group.End()-f.file.FileStart)
+		for i := from; i < to; i++ {
+			text[i] = ' '
+		}
+	}
+	return string(text)
 }

@@ -29,3 +29,24 @@ func TestMakefilePassesNoVariableOfItsOwn(t *testing.T) {
 		t.Error("Makefile: no variable is passed or set, so this test is outdated")
 	}
 }
+
+// What the Makefile runs exists: make bench ran a package of fleet at a path that it no longer had.
+func TestMakefileRunsWhatExists(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range regexp.MustCompile(`go (-C fleet )?run (?:\$\(PLAIN\) )?(\./[\w/]+)`).FindAllStringSubmatch(string(text), -1) {
+		dir := m[2]
+		if found++; m[1] != "" {
+			dir = "fleet/" + dir
+		}
+		if _, err := os.Stat(dir); err != nil {
+			t.Error(err)
+		}
+	}
+	if found < 5 {
+		t.Errorf("Makefile runs %d packages", found)
+	}
+}
