@@ -6,8 +6,11 @@ import (
 	goflag "flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var update = goflag.Bool("update", false, "rewrite the goldens")
@@ -106,6 +109,51 @@ func TestHelp(t *testing.T) {
 			t.Errorf("adze %v: exit %d, stderr %q", args, code, stderr)
 		}
 		golden(t, filepath.Join("testdata", "help", c.key()+".txt"), stdout)
+	}
+}
+
+// The main help fits on a screen of 24 rows and 80 columns, with the prompt after it, and names every command. All of it is in
+// 'adze help all'.
+func TestOverview(t *testing.T) {
+	code, all, _ := try(t, "help", "all")
+	if code != 0 || !strings.Contains(all, "--disabled-slash-commands") || !strings.Contains(all, "Exit codes:") {
+		t.Errorf("adze help all: exit %d:\n%s", code, all)
+	}
+	golden(t, filepath.Join("testdata", "help", "all.txt"), all)
+	code, text, _ := try(t, "--help")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if code != 0 || len(lines) > 23 {
+		t.Errorf("exit %d, %d rows", code, len(lines))
+	}
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l); n > 80 {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+	words := regexp.MustCompile(`[a-z]+`).FindAllString(text, -1)
+	for _, c := range commands() {
+		for word := range strings.FieldsSeq(c.name) {
+			if !c.hidden && !slices.Contains(words, word) {
+				t.Errorf("it doesn't name %q of adze %s", word, c.name)
+			}
+		}
+	}
+	for _, name := range []string{"adze", "all"} {
+		if !slices.Contains(words, name) {
+			t.Errorf("it doesn't have %s", name)
+		}
+	}
+}
+
+// Examples can be copied: what explains them is a comment.
+func TestExamplesAreCommands(t *testing.T) {
+	for _, c := range commands() {
+		lines, _, _ := strings.Cut(strings.TrimSpace(c.help), "\n\n")
+		for line := range strings.Lines(lines) {
+			if rest, _, _ := strings.Cut(line, " #"); strings.Contains(strings.TrimSpace(rest), "   ") {
+				t.Errorf("adze %s: %s", c.name, line)
+			}
+		}
 	}
 }
 

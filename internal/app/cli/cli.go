@@ -137,7 +137,7 @@ func run(ctx context.Context, env Env) error {
 	}
 	switch {
 	case o.help:
-		return printHelp(env.Stdout, c)
+		return printHelp(env.Stdout, c, false)
 	case o.version:
 		return printVersion(ctx, env, o, nil)
 	case o.yolo && o.mode != "":

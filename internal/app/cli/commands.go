@@ -15,14 +15,14 @@ func commands() []command {
 
 func workCommands() []command {
 	return []command{
-		{words: "[PROMPT…]", about: "run a prompt", run: runPrompt, help: `
+		{words: "[PROMPT…]", about: "open a conversation, or run one prompt", run: runPrompt, help: `
 adze -p "what does main.go do?"
 adze -p "add a --verbose flag" --approval-mode auto-edit
 git diff | adze -p "write a commit message for this"
 adze -p "list the tests" --output-format json
-adze -p "compare @main.go with @docs:style://go"      attach a file and a resource of the MCP server docs
-adze -p "/help"                                       list slash commands
-adze -c -p "and now the tests"                        continue the newest session of this directory`},
+adze -p "compare @main.go with @docs:style://go"    # attach a file and a resource of the MCP server docs
+adze -p "/help"                                     # list slash commands
+adze -c -p "and now the tests"                      # continue the newest session of this directory`},
 		{name: "acp", about: "serve an editor with the Agent Client Protocol, on stdin and stdout",
 			usage: "acp", run: serveEditor, help: `
 adze acp
@@ -31,8 +31,18 @@ adze acp --approval-mode plan --model qwen3-coder
 In Zed, add to settings.json:
   "agent_servers": {"Adze": {"type": "custom", "command": "adze", "args": ["acp"]}}`},
 		{name: "fleet", words: "COMMAND", about: "run many tasks, on this machine or on many (needs adze-fleet)", homeless: true, run: runFleet, help: `
-adze fleet run tasks.jsonl
-adze fleet help                                       all commands and flags`},
+adze fleet run tasks.jsonl              # run the tasks of a file; the same command continues
+adze fleet status                       # runs; with a name, the tasks of a run
+adze fleet logs RUN/TASK -f             # what happens in a task
+adze fleet collect RUN -o out           # write the results of a run
+adze fleet retry RUN                    # run the tasks again that didn't pass
+adze fleet cancel RUN                   # stop a run
+adze fleet server                       # run a queue for workers on this machine
+adze fleet worker --server URL          # take tasks from a queue
+adze fleet help                         # all flags
+
+These are commands of adze-fleet, which is in each release. From source:
+` + fleetInstall},
 		{name: "models", about: "list the models that you can use",
 			usage: "models [--json]", run: inSession(listModels), help: `
 adze models
@@ -62,18 +72,18 @@ func sessionCommands() []command {
 	return []command{
 		{name: "diff", words: "[SESSION|CALL] [-- PATH…]", noun: aSession,
 			about: "print what a session or a call changed, for git apply", run: inSession(runDiff), help: `
-adze diff                                             what the newest session of this directory changed
-adze diff 3f2a --stat                                 the files that a session changed
-adze diff call_2 -- src                               what one call changed in a directory
-adze diff > session.patch                             git apply session.patch applies it, with -R reverts it
+adze diff                                           # what the newest session of this directory changed
+adze diff 3f2a --stat                               # the files that a session changed
+adze diff call_2 -- src                             # what one call changed in a directory
+adze diff > session.patch                           # git apply session.patch applies it, with -R reverts it
 
 Exit code 3: some changes aren't in the diff (secret files, files over 32 MB, what isn't saved).`},
 		{name: "undo", words: "[-- PATH…]", about: "undo what calls of a session changed on disk", run: runUndo, help: `
-adze undo                                             undo the last call that changed files
-adze undo -- src/a.go                                 undo only what it changed in a file or a directory
-adze undo --turn 3 --dry-run                          show what an undo of a turn would do
-adze undo --all --yes                                 undo everything that the session changed`},
-		{name: "redo", words: "[-- PATH…]", about: "take the last undo back", run: runRedo, help: `
+adze undo                                           # undo the last call that changed files
+adze undo -- src/a.go                               # undo only what it changed in a file or a directory
+adze undo --turn 3 --dry-run                        # show what an undo of a turn would do
+adze undo --all --yes                               # undo everything that the session changed`},
+		{name: "redo", words: "[-- PATH…]", about: "redo the last undo", run: runRedo, help: `
 adze redo
 adze redo --session 3f2a --yes`},
 		{name: "session list", about: "list recorded sessions",
@@ -90,14 +100,14 @@ adze session show 3f2a
 adze session show 3f2a --json`},
 		{name: "session search", words: "WORDS…", about: "find prompts, answers and results in all sessions",
 			run: sessionSearch, help: `
-adze session search login redirect                    texts with both words, in any case
+adze session search login redirect                  # texts with both words, in any case
 adze session search 'connection refused' --json`},
 		{name: "session fork", words: "ID [SEQ]", noun: aSession, about: "copy a session, up to an entry, and print the ID of the copy", run: sessionFork, help: `
 adze session fork 3f2a
 adze session fork 3f2a 120`},
 		{name: "session delete", words: "ID…", noun: aSession, about: "delete sessions", run: sessionDelete, help: `
 adze session delete 3f2a
-adze session delete --older 90d    list the sessions that weren't used for 90 days, and ask`},
+adze session delete --older 90d  # list the sessions that weren't used for 90 days, and ask`},
 		{name: "session export", words: "ID", noun: aSession, about: "print a session as Markdown, HTML or JSON",
 			usage: "session export ID [--format md|html|json]", run: sessionExport, help: `
 adze session export 3f2a > session.md
@@ -186,7 +196,7 @@ Rules become equal or stricter ones. Keys, tokens, variables and headers are nam
 			usage: "config path [--scope user|project] [--json]", run: configPath, help: `
 adze config path
 adze config path --scope project
-adze config path --json      all settings files, weakest first`},
+adze config path --json    # all settings files, weakest first`},
 		{name: "config schema", about: "print the JSON Schema of settings files",
 			usage: "config schema", run: configSchema, help: `
 adze config schema > settings.schema.json`},
@@ -207,7 +217,7 @@ Exit codes: 0 it runs, perhaps in a trial first, 2 wrong usage, 3 you would be a
 		{name: "sandbox run", words: "-- COMMAND", about: "run a command in the sandbox", run: sandboxRun, help: `
 adze sandbox run -- make test
 adze sandbox run --mode read-only -- sh -c 'touch x'
-adze sandbox run --mode trial -- make                 show what it would change, and ask to keep it`},
+adze sandbox run --mode trial -- make               # show what it would change, and ask to keep it`},
 		{name: "doctor", about: "check your setup", run: runDoctor},
 		{name: "trust", words: "[DIR]", noun: aDirectory, about: "review and trust a project's settings", run: runTrust, help: `
 adze trust

@@ -41,14 +41,14 @@ func workFlags(o *options) []flag {
 		{long: "prompt-interactive", short: "i", value: "TEXT", on: cmdPrompt,
 			about: "start a conversation in the terminal with this prompt",
 			to:    text(&o.firstPrompt)},
-		{long: "screen-reader", on: cmdPrompt, about: "hold the conversation in labeled lines that are never redrawn",
+		{long: "screen-reader", on: cmdPrompt, about: "plain labeled output for screen readers",
 			to: yes(&o.screenReader)},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt,
 			about: "output format: text (default), json or stream-json",
 			among: []string{string(formatText), string(formatJSON), string(formatStreamJSON)},
 			to:    text(&o.format)},
 		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdAgent + " mcp-serve " + cmdTools,
-			about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in " +
+			about: "approval mode: plan (keep no changes), default (ask before changes),\nauto-edit (keep changes in " +
 				"the workspace) or yolo (approve everything)",
 			to: mode(o)},
 		{long: "yolo", short: "y", on: cmdAgent + " mcp-serve " + cmdTools,
@@ -91,9 +91,10 @@ func workFlags(o *options) []flag {
 			to: yes(&o.strict)},
 		{long: "json", on: "permission-check mcp-list mcp-tools models version usage session-list session-show " +
 			"session-search session-fork session-delete diff " + cmdConfig + " " + cmdTools,
-			about:  "print JSON; deny calls that require approval",
-			abouts: jsonAbouts(),
-			to:     yes(&o.json)},
+			about: "print JSON", abouts: map[string]string{
+				"tool-call": "print JSON; deny calls that require approval",
+			},
+			to: yes(&o.json)},
 		{long: "dry-run", on: "tool-call undo redo", about: "show what the call would do and whether it needs " +
 			"approval, without running it", abouts: map[string]string{
 			"undo": "show what would change, and change nothing", "redo": "show what would change, and change nothing",
@@ -146,15 +147,6 @@ func lastFlags(o *options) []flag {
 		{long: "version", short: "v", on: cmdPrompt, about: "print the version",
 			to: yes(&o.version)},
 	}
-}
-
-// jsonAbouts are the texts of --json for commands without calls.
-func jsonAbouts() map[string]string {
-	texts := map[string]string{}
-	for _, c := range strings.Fields(cmdConfig + " diff usage session-search") {
-		texts[c] = "print JSON"
-	}
-	return texts
 }
 
 // agentFlags are what programs that drive an agent pass: tools, limits, prompts and the form of the result.

@@ -138,7 +138,7 @@ func TestManText(t *testing.T) {
 // docs/cli.md is generated from the tables of commands and flags: run make golden.
 func TestCommandReference(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Commands and flags\n\nGenerated from the program: `make golden`. `adze COMMAND --help` and `adze man` print the same.\n")
+	b.WriteString("# Commands and flags\n\nGenerated from the program: `make golden`. `adze COMMAND --help`, `adze help all` and `adze man` print the same.\n")
 	for _, c := range commands() {
 		if c.hidden {
 			continue
@@ -160,8 +160,12 @@ func TestCommandReference(t *testing.T) {
 			}
 			b.WriteString(" |\n")
 		}
-		if c.help != "" {
-			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", strings.TrimSpace(c.help))
+		if c.help != "" { // only the first paragraph is for a shell
+			commands, rest, more := strings.Cut(strings.TrimSpace(c.help), "\n\n")
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", commands)
+			if more {
+				fmt.Fprintf(&b, "\n```\n%s\n```\n", rest)
+			}
 		}
 	}
 	fmt.Fprintf(&b, "\n## Environment and exit codes\n\n```\n%s\n```\n", strings.TrimSpace(environment))

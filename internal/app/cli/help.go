@@ -8,7 +8,32 @@ import (
 	"text/tabwriter"
 )
 
-// environment is the end of the main help.
+// overview is the main help. It fits on a screen of 24 rows and 80 columns.
+const overview = `Adze is a coding agent for the terminal.
+
+  adze                    open a conversation; -i TEXT starts it with a prompt
+  adze -p "PROMPT"        run one prompt and exit
+  adze -c, adze -r [ID]   continue the newest session, or another one
+
+Start          adze demo, doctor, models, trust
+Sessions       adze undo, redo, diff, usage
+               adze session list, show, search, fork, delete, export, replay
+Configure      adze config list, get, set, unset, import, path, schema
+               adze mcp list, add, remove, tools, logs, login, logout, reconnect
+               adze plugin add, list, update, remove
+               adze permission check; adze memory show
+Run elsewhere  adze acp, mcp serve, fleet
+Debug          adze tool list, show, call, run; adze sandbox run
+Other          adze completion, man, version, help
+
+  -m, --model NAME         model to use
+      --approval-mode MODE plan, default, auto-edit or yolo
+      --cwd DIR            work in another directory
+
+Flags, variables, exit codes: adze help all   One command: adze COMMAND --help
+`
+
+// environment is the end of the whole help.
 const environment = `
 Environment:
   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY      API key of the model's provider
@@ -36,8 +61,12 @@ Exit codes:
   130   interrupted
 `
 
-// printHelp explains a command; that of the prompt explains adze.
-func printHelp(w io.Writer, c command) error {
+// printHelp explains a command; that of the prompt explains adze, briefly or with all commands and flags.
+func printHelp(w io.Writer, c command, all bool) error {
+	if c.name == "" && !all {
+		_, err := io.WriteString(w, overview)
+		return err
+	}
 	var b strings.Builder
 	if c.name == "" {
 		b.WriteString("adze: a coding agent for the command line\n\n")
@@ -146,6 +175,10 @@ func groupHelp(group string) command {
 }
 
 func runHelp(_ context.Context, env Env, _ *options, words []string) error {
+	all := len(words) == 1 && words[0] == "all"
+	if all {
+		words = nil
+	}
 	c, rest, err := choose(words)
 	if err != nil {
 		return err
@@ -153,7 +186,7 @@ func runHelp(_ context.Context, env Env, _ *options, words []string) error {
 	if len(rest) > 0 {
 		return usagef("unknown command %q\nSee 'adze --help'.", strings.Join(words, " "))
 	}
-	return printHelp(env.Stdout, c)
+	return printHelp(env.Stdout, c, all)
 }
 
 // unknownCommand suggests the command of a group that a word is close to, or lists them all.
@@ -186,9 +219,8 @@ func manPage(version string) string {
 	m.section("DESCRIPTION")
 	m.text("Adze holds a conversation with a model about the files in a directory. The model reads, searches and " +
 		"edits files and runs " +
-		"commands with the tools that Adze offers; what changes something needs approval. Without arguments it opens " +
-		"a conversation in " +
-		"the terminal; with a prompt it answers that and exits.")
+		"commands with the tools that Adze offers; changes require your approval. Without arguments it opens a " +
+		"conversation in the terminal; with a prompt it answers that and exits.")
 	m.section("COMMANDS")
 	for _, c := range commands() {
 		if c.hidden {

@@ -350,7 +350,7 @@ func runFleet(ctx context.Context, env Env, _ *options, words []string) error {
 		if err != nil {
 			return err
 		}
-		return printHelp(env.Stdout, c)
+		return printHelp(env.Stdout, c, false)
 	}
 	own, _ := os.Executable()
 	path, ok := findFleet(own)

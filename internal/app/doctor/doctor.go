@@ -34,45 +34,73 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Report prints the report of adze doctor and /doctor: sections of lines, each with a mark.
+// Report prints the report of adze doctor and /doctor: sections of lines, each with a mark. A section in which all is
+// as usual is one line.
 type Report struct {
 	w        io.Writer
 	problems int
+
+	title, lines string // of the section
+	unusual      bool   // it has lines that the user has to see
 }
 
 // New starts a report.
 func New(w io.Writer) *Report { return &Report{w: w} }
 
-func (c *Report) section(title string) { fmt.Fprintln(c.w, title) }
+// section prints the section before, and starts another one.
+func (c *Report) section(title string) {
+	switch {
+	case c.lines == "":
+	case strings.HasPrefix(c.lines, "  ✓ "+c.title+": "), strings.HasPrefix(c.lines, "    "+c.title+": "):
+		fmt.Fprint(c.w, c.lines[2:])
+	default:
+		fmt.Fprint(c.w, c.title+"\n"+c.lines)
+	}
+	c.title, c.lines, c.unusual = title, "", false
+}
+
+// brief ends a section with one line in place of all, if it is as usual.
+func (c *Report) brief(text string) {
+	if !c.unusual {
+		c.lines = ""
+		c.line("✓", c.title+": "+text)
+	}
+}
 
 // ok prints something that works.
 func (c *Report) ok(text string) { c.line("✓", text) }
 
+// usual prints a neutral fact, unless the section is brief.
+func (c *Report) usual(text string) { c.line(" ", text) }
+
 // plain prints a neutral fact.
-func (c *Report) plain(text string) { c.line(" ", text) }
+func (c *Report) plain(text string) { c.see(" ", text) }
 
 // warn prints a fact that works partly, or is ignored.
 func (c *Report) warn(text string) {
 	c.problems++
-	c.line("!", text)
+	c.see("!", text)
 }
 
 // bad prints a failure.
 func (c *Report) bad(text string) {
 	c.problems++
-	c.line("✗", text)
+	c.see("✗", text)
+}
+
+func (c *Report) see(mark, text string) {
+	c.unusual = true
+	c.line(mark, text)
 }
 
 func (c *Report) line(mark, text string) {
-	first, rest, _ := strings.Cut(tool.Visible(strings.TrimRight(text, "\n")), "\n")
-	fmt.Fprintf(c.w, "  %s %s\n", mark, first)
-	if rest != "" {
-		fmt.Fprintf(c.w, "    %s\n", strings.ReplaceAll(rest, "\n", "\n    "))
-	}
+	text = tool.Visible(strings.TrimRight(text, "\n"))
+	c.lines += "  " + mark + " " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
 }
 
 // End prints the number of problems, and returns it.
 func (c *Report) End() int {
+	c.section("")
 	switch c.problems {
 	case 0:
 		fmt.Fprintln(c.w, "\nNo problems found.")
@@ -84,8 +112,7 @@ func (c *Report) End() int {
 
 // Machine reports facts that don't depend on a session. It returns the supported kinds of sandboxes.
 func (c *Report) Machine(env project.Env) (sandbox.Support, error) {
-	c.section("adze")
-	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
+	fmt.Fprintf(c.w, "adze %s, %s/%s\n", tool.Visible(env.Version), runtime.GOOS, runtime.GOARCH)
 	r := proc.Open(proc.Options{Helper: env.Helper})
 	health := r.Health()
 	c.commands(health)
@@ -102,9 +129,9 @@ func (c *Report) Failed(found sandbox.Support, err error) {
 // Session reports what works in a session, what doesn't, and why. warnings are those of its start.
 func (c *Report) Session(ctx context.Context, s *session.Session, found sandbox.Support, warnings []string) {
 	c.sandbox(found, s.Settings.Tools.SandboxBackend == project.Bubblewrap)
+	c.sandboxSettings(s.Directory, s.Settings.Tools, found)
 	c.trials(ctx, s)
 	c.denyRules(s, found)
-	c.sandboxSettings(s.Directory, s.Settings.Tools)
 	c.settings(s, warnings)
 	c.section("model")
 	name := ""
@@ -112,19 +139,18 @@ func (c *Report) Session(ctx context.Context, s *session.Session, found sandbox.
 		c.bad(err.Error())
 	} else {
 		name = m.Name()
-		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where().String())))
+		c.brief(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where().String())))
 	}
 	c.agents(s)
 	c.skills(s)
 	c.hooks(s)
 	c.languageServers(ctx, s)
-	c.sessions(s)
-	c.undo(ctx, s)
+	c.sessions(ctx, s)
 	c.tools(ctx, s, name)
 }
 
 // sessions reports the size of recorded sessions, and when they are deleted.
-func (c *Report) sessions(s *session.Session) {
+func (c *Report) sessions(ctx context.Context, s *session.Session) {
 	c.section("sessions")
 	g := s.Settings.General
 	if !g.ChatRecording {
@@ -135,14 +161,14 @@ func (c *Report) sessions(s *session.Session) {
 		c.bad(err.Error())
 		return
 	}
-	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s",
-		humanize.Count(use.Count, "recorded session"),
-		humanize.Bytes(use.Sessions), humanize.Bytes(use.Contents), humanize.Bytes(use.Results),
-		humanize.Bytes(use.Other)))
+	text := fmt.Sprintf("%d recorded, %s", use.Count, humanize.Bytes(use.Total()))
+	c.ok(text)
 	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
 		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when "+
 			"a session ends", s.Directory.Home, humanize.Bytes(g.MaxStateBytes)))
 	}
+	c.undo(ctx, s)
+	c.brief(text)
 }
 
 // undo reports whether the changes of commands are found by watches, or by the times of all files.
@@ -163,24 +189,22 @@ func (c *Report) undo(ctx context.Context, s *session.Session) {
 
 // commands reports how commands run.
 func (c *Report) commands(health proc.Health) {
-	c.section("commands")
-	if health.Shell != "" {
-		c.ok("shell: " + health.Shell)
-	}
+	c.section("shell")
 	for _, note := range health.Notes {
 		c.warn(note)
 	}
+	c.brief(health.Shell)
 }
 
 // settings reports the settings that a user might not expect, and the warnings about them.
 func (c *Report) settings(s *session.Session, warnings []string) {
 	c.section("settings")
-	c.plain("user settings: " + filepath.Join(s.Directory.Home, "settings.json"))
-	mode := "approval mode: " + s.Policy.Mode().String()
+	file, mode := filepath.Join(s.Directory.Home, "settings.json"), "approval mode: "+s.Policy.Mode().String()
+	c.usual("user settings: " + file)
 	if s.Policy.Mode() == permission.Yolo {
 		c.warn(mode + " (everything runs without approval)")
 	} else {
-		c.plain(mode)
+		c.usual(mode)
 	}
 	for _, w := range warnings {
 		c.warn(w)
@@ -194,6 +218,7 @@ func (c *Report) settings(s *session.Session, warnings []string) {
 	for _, u := range s.Policy.Wide(s.Executor.Registry.All()) {
 		c.warn(u.String() + ": it also allows words that write, connect or run any program")
 	}
+	c.brief(file + ", " + mode)
 }
 
 // agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are
@@ -224,7 +249,6 @@ func (c *Report) skills(s *session.Session) {
 		return
 	}
 	c.section("skills")
-	c.ok(humanize.Count(len(s.Definitions.Skills), "skill"))
 	for _, k := range s.Definitions.Found {
 		for _, path := range k.Hides {
 			c.warn(path + " is ignored: " + k.Path + " has the same name")
@@ -233,6 +257,8 @@ func (c *Report) skills(s *session.Session) {
 			c.warn(err.Error())
 		}
 	}
+	c.ok(humanize.Count(len(s.Definitions.Skills), "skill"))
+	c.brief(fmt.Sprint(len(s.Definitions.Skills)))
 }
 
 // hooks lists the hooks of settings.
@@ -272,20 +298,25 @@ func (c *Report) tools(ctx context.Context, s *session.Session, modelName string
 			tokens += agent.Tokens(d)
 		}
 	}
-	c.ok(fmt.Sprintf("%s (see 'adze tool list')", humanize.Count(builtins, "built-in tool")))
+	listed := fmt.Sprintf("%d built-in (see 'adze tool list')", builtins)
+	c.ok(listed)
 	for _, p := range s.Outside.Problems() {
 		if p.Server == "" {
 			c.warn(p.Text)
 		}
 	}
 	c.discovery(s)
-	for _, l := range s.Outside.Listed() {
+	servers := s.Outside.Listed()
+	for _, l := range servers {
 		c.server(s, l)
 	}
 	if limit := s.Outside.Budget(modelName); limit > 0 && tokens > limit {
 		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): "+
 			"the model loads them with %s",
 			tokens, limit, builtin.ToolSearch))
+	}
+	if len(servers) == 0 && tokens == 0 {
+		c.brief(listed)
 	}
 }
 
@@ -356,11 +387,11 @@ func (c *Report) sandbox(s sandbox.Support, bubblewrap bool) {
 	}
 	switch {
 	case s.Bubblewrap != "":
-		c.plain("bubblewrap: " + s.Bubblewrap)
+		c.usual("bubblewrap: " + s.Bubblewrap)
 	case bubblewrap:
 		c.bad("bubblewrap: " + s.BubblewrapWhy)
 	default:
-		c.plain("bubblewrap (optional): " + s.BubblewrapWhy)
+		c.usual("bubblewrap (optional): " + s.BubblewrapWhy)
 	}
 	if reads, enforced := s.Reads(bubblewrap); enforced {
 		c.ok(reads)
@@ -415,8 +446,11 @@ func layerNames(l sandbox.Layers) []string {
 }
 
 // sandboxSettings reports the user's sandbox settings.
-func (c *Report) sandboxSettings(f project.Directory, t settings.Tools) {
-	c.plain("tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend)
+func (c *Report) sandboxSettings(f project.Directory, t settings.Tools, found sandbox.Support) {
+	c.usual("tools.sandbox: " + t.Sandbox)
+	if t.SandboxBackend == project.Bubblewrap {
+		c.plain("tools.sandboxBackend: " + t.SandboxBackend)
+	}
 	for _, path := range f.SandboxWrite(t) {
 		if _, err := os.Stat(path); err != nil {
 			c.warn("tools.sandboxWrite: " + path + " does not exist")
@@ -427,6 +461,7 @@ func (c *Report) sandboxSettings(f project.Directory, t settings.Tools) {
 	if t.SandboxUnixSockets {
 		c.plain("tools.sandboxUnixSockets: commands can connect to Unix sockets of other programs")
 	}
+	c.brief(t.Sandbox + " (" + strings.Join(layerNames(found.Layers()), ", ") + ")")
 }
 
 // denyRules reports whether the kernel enforces deny rules on paths, or only the text of commands counts.
@@ -434,6 +469,7 @@ func (c *Report) denyRules(s *session.Session, found sandbox.Support) {
 	if len(s.Policy.DeniedPaths()) == 0 {
 		return
 	}
+	c.section("deny rules")
 	const onlyText = "deny rules on paths only apply to paths in the text of commands"
 	if s.Settings.Tools.Sandbox == string(sandbox.Off) {
 		c.warn(onlyText + " (tools.sandbox: off)")
@@ -452,6 +488,7 @@ func (c *Report) denyRules(s *session.Session, found sandbox.Support) {
 
 // trials reports whether commands can be tried in a directory, by trying one.
 func (c *Report) trials(ctx context.Context, s *session.Session) {
+	c.section("trials")
 	switch t := s.Settings.Tools; {
 	case t.Trial == "off":
 		c.plain("trials: off (tools.trial)")
@@ -467,7 +504,7 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	if s.Settings.Tools.Trial != project.ReadOnlyTrial {
 		by, err := tryTrial(ctx, s)
 		if err == nil {
-			c.ok("trials: commands are tried in an overlay (overlayfs" + by + ")")
+			c.brief("commands are tried in an overlay (overlayfs" + by + ")")
 			return
 		}
 		why = err.Error()
@@ -476,7 +513,7 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
 		return
 	}
-	c.ok("trials: commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
+	c.brief("commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
 }
 
 // canObserve returns why commands can't be tried in a read-only place, or nil.

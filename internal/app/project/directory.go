@@ -39,7 +39,7 @@ func (env Env) Directory(path string) (Directory, error) {
 
 func (f Directory) sources() settings.Sources {
 	return settings.Sources{
-		System: settings.SystemDir(runtime.GOOS), UserHome: f.Env.Home, AdzeHome: f.Home, Project: f.Path,
+		System: settings.SystemDirs(runtime.GOOS), UserHome: f.Env.Home, AdzeHome: f.Home, Project: f.Path,
 		Getenv: f.Env.Getenv,
 	}
 }

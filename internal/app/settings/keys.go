@@ -43,7 +43,7 @@ func toolKeys() []key {
 	return []key{
 		{
 			name: "tools.approvalMode", also: []string{"approvalMode"}, preset: `"default"`,
-			about: "Approval mode: plan (read-only), default (prompt for changes), auto-edit (approve file edits in " +
+			about: "Approval mode: plan (keep no changes), default (ask before changes), auto-edit (keep changes in " +
 				"the workspace) or yolo (approve everything).",
 			shape: enumShape(modes()), put: putApprovalMode, tightens: stricterMode,
 		},
@@ -55,7 +55,7 @@ func toolKeys() []key {
 		},
 		{
 			name: "tools.disabled", shape: listShape, adds: true,
-			about: "Tools that are removed. An entry with a specifier is a deny rule.",
+			about: "Tools to remove. An entry with a specifier is a deny rule.",
 			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.Disabled }), tightens: always,
 		},
 		{
@@ -66,7 +66,7 @@ func toolKeys() []key {
 		{
 			name: "tools.truncateToolOutputThreshold", also: []string{"truncateToolOutputThreshold"}, preset: "25000",
 			shape: integerShape,
-			about: "Characters of a result that go to the model. The rest is saved to a file. 0 or less: no limit.",
+			about: "Maximum characters of a result for the model; the rest is saved to a file. 0 for no limit.",
 			put:   integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
 		},
 		{
@@ -76,18 +76,18 @@ func toolKeys() []key {
 		},
 		{
 			name: "tools.toolSearch.threshold", preset: "10", shape: integerShape,
-			about: "Percent of the model's context window that declarations of external tools may take.",
+			about: "Maximum share of the context window for declarations of external tools, in percent.",
 			put:   integer(func(s *Settings) *int { return &s.Tools.Search.Threshold }),
 		},
 		{
 			name: "tools.shell.passEnv", shape: listShape, adds: true,
-			about: "Environment variables that commands get although they look like a credential.",
+			about: "Environment variables to pass to commands even though they look like credentials.",
 			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
 		},
 		{
 			name: "tools.env", shape: listShape, adds: true,
-			about: "Environment variables for tried commands, besides those that builds commonly need: NAME, or " +
-				"NAME=value. Never what looks like a credential.",
+			about: "Environment variables for commands in trials, besides those that builds commonly need: NAME, or " +
+				"NAME=value. Not for credentials.",
 			put: entries(func(s *Settings) *[]Entry { return &s.Tools.Env }),
 		},
 		{
@@ -110,12 +110,12 @@ func toolKeys() []key {
 		},
 		{
 			name: "tools.toolCallCommand", also: []string{"toolCallCommand", "tools.callCommand"}, shape: stringShape,
-			about: "Command that runs one of these tools.",
+			about: "Command that runs a tool from `tools.toolDiscoveryCommand`.",
 			put:   text(func(s *Settings) *string { return &s.Tools.CallCommand }),
 		},
 		{
 			name: "tools.toolCallTimeout", shape: `{"type":"integer","minimum":0}`,
-			about: "Timeout of that command, in milliseconds. 0: no limit of its own.",
+			about: "Timeout of `tools.toolCallCommand`, in milliseconds; 0 for no limit.",
 			put:   milliseconds(func(s *Settings) *int { return &s.Tools.CallTimeout }),
 		},
 	}
@@ -129,7 +129,7 @@ func mcpKeys() []key {
 		},
 		{
 			name: "mcp.mcpServerCommand", also: []string{"mcpServerCommand", "mcp.serverCommand"}, shape: stringShape,
-			about: "Command of one more MCP server.",
+			about: "Command of an additional MCP server.",
 			put:   text(func(s *Settings) *string { return &s.MCP.ServerCommand }),
 		},
 		{
@@ -149,7 +149,7 @@ func contextKeys() []key {
 	return []key{
 		{
 			name: "context.includeDirectories", also: []string{"includeDirectories"}, shape: listShape, adds: true,
-			about: "More directories of the workspace.",
+			about: "Additional directories of the workspace.",
 			put:   entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
 		{
@@ -159,13 +159,13 @@ func contextKeys() []key {
 		},
 		{
 			name: "context.nested", preset: "true", shape: booleanShape,
-			about: "Load context files of directories below when a tool first reaches them.",
+			about: "Load context files of a subdirectory when a tool first reaches it.",
 			put:   boolean(func(s *Settings) *bool { return &s.Context.Nested }),
 		},
 		{
 			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
-			about: "Share of the context window at which a conversation is compacted; 0 or 1: only when the server " +
-				"rejects it.",
+			about: "Share of the context window at which a conversation is compacted. With 0 or 1, only when the " +
+				"server rejects it.",
 			put: share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
 		},
 		{
@@ -181,17 +181,17 @@ func contextKeys() []key {
 		},
 		{
 			name: "context.fileFiltering.customIgnoreFiles", shape: listShape, adds: true,
-			about: "More names of AI ignore files, beside .adzeignore, .qwenignore, .agentignore and .aiignore.",
+			about: "Additional names of AI ignore files, besides .adzeignore, .qwenignore, .agentignore and .aiignore.",
 			put:   putIgnoreFiles, tightens: always,
 		},
 		{
 			name: "skills.disabled", shape: listShape, adds: true,
-			about: "Skills that the model doesn't get.",
+			about: "Skills to hide from the model.",
 			put:   entries(func(s *Settings) *[]Entry { return &s.Context.DisabledSkills }), tightens: always,
 		},
 		{
 			name: "slashCommands.disabled", shape: listShape, adds: true,
-			about: "Slash commands that are removed, without the slash.",
+			about: "Slash commands to remove, without the slash.",
 			put:   entries(func(s *Settings) *[]Entry { return &s.Context.DisabledSlashes }), tightens: always,
 		},
 	}

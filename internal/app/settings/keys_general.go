@@ -30,17 +30,17 @@ func generalKeys() []key {
 		},
 		{
 			name: "general.cleanupPeriodDays", own: true, preset: "0", shape: integerShape,
-			about: "Delete sessions that weren't used for this many days; 0: never.",
+			about: "Delete sessions that weren't used for this many days; 0 for never.",
 			put:   integer(func(s *Settings) *int { return &s.General.CleanupPeriodDays }),
 		},
 		{
 			name: "general.maxStateBytes", own: true, preset: "0", shape: integerShape,
-			about: "Delete the oldest sessions while Adze's directory is larger than this; 0: no limit.",
+			about: "Delete the oldest sessions while Adze's directory is larger than this; 0 for no limit.",
 			put:   wide(func(s *Settings) *int64 { return &s.General.MaxStateBytes }),
 		},
 		{
 			name: "general.vimMode", own: true, preset: "false", shape: booleanShape,
-			about: "Vim's keys in the prompt of the terminal: insert and normal mode. /vim switches them on and off.",
+			about: "Vim keys in the prompt of the terminal; /vim switches them.",
 			put:   boolean(func(s *Settings) *bool { return &s.General.VimMode }),
 		},
 	}
@@ -64,17 +64,17 @@ func undoKeys() []key {
 	return []key{
 		{
 			name: "undo.maxFileBytes", own: true, preset: "2147483648", shape: integerShape,
-			about: "Larger files of the workspace are saved for undo only if the file system can clone them.",
+			about: "Copy files up to this size for undo. Larger ones are saved only if the file system can clone them.",
 			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxFileBytes }),
 		},
 		{
 			name: "undo.maxBytes", own: true, preset: "2147483648", shape: integerShape,
-			about: "Copy at most this much of the workspace for undo, the smallest files first. Clones don't count.",
+			about: "Maximum size of the copies for undo, the smallest files first. Clones don't count.",
 			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxBytes }),
 		},
 		{
 			name: "undo.maxFiles", own: true, preset: "250000", shape: integerShape,
-			about: "Of a workspace with more files, only this many are saved for undo, the newest first.",
+			about: "Maximum number of files to save for undo, the newest first.",
 			put:   integer(func(s *Settings) *int { return &s.Undo.MaxFiles }),
 		},
 	}
@@ -131,7 +131,7 @@ func webKeys() []key {
 		},
 		{
 			name: "network.credentials", own: true, adds: true, shape: credentialsShape, put: putCredentials,
-			about: "Headers that Adze adds to HTTPS requests of sandboxed commands, which never see them: " +
+			about: "Headers that Adze adds to HTTPS requests of sandboxed commands, which don't see them: " +
 				"{\"host\": \"api.github.com\", \"header\": \"Authorization\", \"value\": \"Bearer $GITHUB_TOKEN\", " +
 				"\"methods\": [\"GET\", \"HEAD\"]}. $NAME is an environment variable, which commands don't get. " +
 				"See permissions.md.",

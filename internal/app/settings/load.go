@@ -11,7 +11,7 @@ import (
 type Sources struct {
 	UserHome string // the user's home directory, for .qwen
 	AdzeHome string // see Home
-	System   string // the directory of the machine's settings: see SystemDir
+	System   []string // the directories of the machine's settings: see SystemDirs
 	Project  string // the working directory
 	// the user trusts Project: its settings apply in full; otherwise they can only add restrictions
 	Trusted bool
@@ -43,12 +43,12 @@ func (src Sources) layers() []layer {
 		}
 	}
 	system := func(variable, name string) {
-		path := src.getenv(variable)
-		if !filepath.IsAbs(path) && src.System != "" {
-			path = filepath.Join(src.System, name)
-		}
-		if filepath.IsAbs(path) {
-			ls = append(ls, layer{path: path, qwen: true, system: true})
+		for i, dir := range src.System {
+			path := filepath.Join(dir, name)
+			if v := src.getenv(variable); i == 0 && filepath.IsAbs(v) {
+				path = v
+			}
+			ls = append(ls, layer{path: path, qwen: i == 0, system: true})
 		}
 	}
 	system("QWEN_CODE_SYSTEM_DEFAULTS_PATH", "system-defaults.json")
@@ -69,15 +69,15 @@ func (src Sources) layers() []layer {
 	return ls
 }
 
-// SystemDir returns the directory of Qwen Code's settings for all users of a machine.
-func SystemDir(goos string) string {
+// SystemDirs returns the directories of settings for all users of a machine: Qwen Code's, then Adze's.
+func SystemDirs(goos string) []string {
 	switch goos {
 	case "darwin":
-		return "/Library/Application Support/QwenCode"
+		return []string{"/Library/Application Support/QwenCode", "/Library/Application Support/Adze"}
 	case "windows":
-		return `C:\ProgramData\qwen-code`
+		return []string{`C:\ProgramData\qwen-code`, `C:\ProgramData\adze`}
 	}
-	return "/etc/qwen-code"
+	return []string{"/etc/qwen-code", "/etc/adze"}
 }
 
 // File is a settings file.

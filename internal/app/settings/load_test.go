@@ -384,15 +384,17 @@ func TestSystemSettings(t *testing.T) {
 		return path
 	}
 	write("etc/settings.json", `{"tools":{"core":["read_file"],"exclude":["a"]}}`)
+	write("own/settings.json", `{"tools":{"trial":"off"}}`)
+	write("own/system-defaults.json", `{"model":{"name":"own"}}`)
 	write("etc/system-defaults.json", `{"model":{"name":"default"},"tools":{"sandbox":"off"}}`)
 	write("app/.adze/settings.json", `{"tools":{"core":["read_file","glob"],"exclude":["b"]},"model":{"name":"mine"}}`)
-	src := Sources{System: filepath.Join(dir, "etc"), Project: filepath.Join(dir, "app"), Trusted: true}
+	src := Sources{System: []string{filepath.Join(dir, "etc"), filepath.Join(dir, "own")}, Project: filepath.Join(dir, "app"), Trusted: true}
 	s, err := Load(src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(Texts(s.Tools.Core), " ") + ", " + strings.Join(Texts(s.Tools.Exclude), " ") + ", " + s.Model.Name + ", " + s.Tools.Sandbox; got != "read_file, b a, mine, off" {
-		t.Error(got)
+	if got := strings.Join(Texts(s.Tools.Core), " ") + ", " + strings.Join(Texts(s.Tools.Exclude), " ") + ", " + s.Model.Name + ", " + s.Tools.Sandbox; got != "read_file, b a, mine, off" || s.Tools.Trial != "off" {
+		t.Error(got, s.Tools.Trial)
 	}
 	other := write("other.json", `{"tools":{"core":["edit"]}}`)
 	src.Getenv = func(name string) string {
@@ -402,7 +404,7 @@ func TestSystemSettings(t *testing.T) {
 		t.Error(err, s.Tools)
 	}
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		if SystemDir(goos) == "" {
+		if len(SystemDirs(goos)) != 2 {
 			t.Error(goos)
 		}
 	}

@@ -133,7 +133,7 @@ func hookKeys() []key {
 	return []key{
 		{
 			name: "hooks", shape: `{"type":"object","additionalProperties":{"type":"array"}}`, adds: true,
-			about: "Programs that run at points of a session, by event. See hooks.md.", put: putHooks,
+			about: "Commands to run at session events. See hooks.md.", put: putHooks,
 		},
 		{
 			name: "disableAllHooks", own: true, preset: "false", shape: booleanShape, // the user's hooks may protect

@@ -110,7 +110,7 @@ func modelKeys() []key {
 		},
 		{
 			name: "compactionModel", shape: stringShape,
-			about: "Model that summarizes conversations that fill the context window, in place of the current one.",
+			about: "Model for summaries of conversations that fill the context window, instead of the current one.",
 			put:   text(func(s *Settings) *string { return &s.Model.Compaction }),
 		},
 		{ // the conversation goes to another company
@@ -298,33 +298,32 @@ func limitKeys() []key {
 	return []key{
 		{
 			name: "model.maxSessionTurns", also: []string{"maxSessionTurns"}, shape: integerShape,
-			about: "Stop after this number of model turns (exit code 53). 0 or less: no limit.",
+			about: "Maximum number of model turns (exit code 53). 0 for no limit.",
 			put:   integer(turns), tightens: lower(turns),
 		},
 		{
 			name: "model.maxWallTimeSeconds", shape: integerShape,
-			about: "Stop after this time in seconds (exit code 55). 0 or less: no limit.",
+			about: "Maximum time of a run, in seconds (exit code 55). 0 for no limit.",
 			put:   integer(seconds), tightens: lower(seconds),
 		},
 		{
 			name: "model.maxToolCalls", shape: integerShape,
-			about: "Stop after this number of tool calls, including those of subagents (exit code 55). 0 or " +
-				"less: no limit.",
+			about: "Maximum number of tool calls, including those of subagents (exit code 55). 0 for no limit.",
 			put: integer(calls), tightens: lower(calls),
 		},
 		{
 			name: "model.sessionTokenLimit", also: []string{"sessionTokenLimit"}, shape: integerShape,
-			about: "Stop when the conversation has more tokens than this (exit code 55). 0 or less: no limit.",
+			about: "Maximum number of tokens of a conversation (exit code 55). 0 for no limit.",
 			put:   integer(request), tightens: lower(request),
 		},
 		{
 			name: "model.maxSubagentDepth", shape: integerShape,
-			about: "How deep subagents can be nested, at most 3. 0: there are no subagents.",
+			about: "Maximum depth of nested subagents (0 to 3; 0 turns subagents off).",
 			put:   putDepth, tightens: shallower,
 		},
 		{
 			name: "agents.maxParallelAgents", shape: integerShape,
-			about: "Subagents that run at once, at most 8. 0 or less: 8.",
+			about: "Maximum number of parallel subagents (1 to 8; default 8).",
 			put:   integer(subagents), tightens: lower(subagents),
 		},
 	}

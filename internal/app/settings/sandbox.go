@@ -20,20 +20,20 @@ func sandboxKeys() []key {
 		},
 		{
 			name: "tools.trial", preset: `"auto"`, shape: enumShape(trials()),
-			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first " +
-				"where nothing lasts, and ask about what it changed), " +
+			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval on an " +
+				"overlay first, then ask whether to keep its changes), " +
 				"read-only (run it where it can't write, and ask about it if it tries to) or off.",
 			put: putTrial, tightens: func(_, after *Settings) bool { return after.Tools.Trial == "off" },
 		},
 		{
 			name: "tools.sandboxWrite", shape: listShape, adds: true,
-			about: "Paths that sandboxed commands may write to, beside the workspace, the temporary directory " +
+			about: "Paths that sandboxed commands may write to, besides the workspace, the temporary directory " +
 				"and caches.",
 			put: entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
 		},
 		{
 			name: "tools.sandboxUnixSockets", preset: "false", shape: booleanShape,
-			about: "Let sandboxed commands connect to Unix sockets that are files.",
+			about: "Let sandboxed commands connect to Unix sockets of other programs, such as Docker's.",
 			put:   boolean(func(s *Settings) *bool { return &s.Tools.SandboxUnixSockets }), tightens: fewerSockets,
 		},
 	}

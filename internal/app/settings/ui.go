@@ -40,7 +40,7 @@ func uiKeys() []key {
 	return []key{
 		{
 			name: "ui.accessibility.screenReader", preset: "false", shape: booleanShape, own: true,
-			about: "Hold conversations in labeled lines that are never redrawn, with numbers as answers.",
+			about: "Plain labeled output for screen readers, with numbers as answers.",
 			put:   boolean(func(s *Settings) *bool { return &s.UI.ScreenReader }),
 		},
 		{
@@ -56,18 +56,18 @@ func uiKeys() []key {
 		},
 		{
 			name: "ui.notifications", shape: enumShape(notifications()), own: true, preset: `"auto"`,
-			about: "How Adze calls you when a question or an answer waits and the window doesn't have the focus: " +
-				"auto (bell and desktop notification), bell or off.",
+			about: "How Adze notifies you when it waits for you and its window isn't focused: auto (bell and desktop " +
+				"notification), bell or off.",
 			put: oneOf(notifications(), func(s *Settings) *string { return &s.UI.Notifications }),
 		},
 		{
 			name: "ui.hideWindowTitle", shape: booleanShape, own: true, preset: "false",
-			about: "Leave the title of the terminal's window alone.",
+			about: "Don't set the window title.",
 			put:   boolean(func(s *Settings) *bool { return &s.UI.HideTitle }),
 		},
 		{
 			name: "ui.shellOutputMaxLines", shape: integerShape, own: true, preset: "5",
-			about: "How many lines of a command's output stay visible; at least 12 if it failed. 0: none.",
+			about: "Lines of a command's output to show when it has finished; at least 12 if it failed. 0 for none.",
 			put:   integer(func(s *Settings) *int { return &s.UI.OutputLines }),
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,14 @@ import (
 	"github.com/adze-dev/adze/internal/dev/fenced"
 )
 
+// ownKeys are the settings that @qwen-code/qwen-code 0.24.4 doesn't have: its SETTINGS_SCHEMA was read on 19 November 2026.
+var ownKeys = []string{
+	"context.nested", "general.maxStateBytes", "lsp.diagnostics", "lsp.servers", "lsp.unsandboxed", "model.cacheTtl", "model.editDialect",
+	"model.fallbackWait", "model.fallbacks", "network.credentials", "tools.afterChange", "tools.env", "tools.notSecret",
+	"tools.sandboxBackend", "tools.sandboxUnixSockets", "tools.sandboxWrite", "tools.shell.passEnv", "tools.toolCallTimeout",
+	"tools.trial", "tools.webFetch.allowPrivateHosts", "ui.keys", "ui.notifications", "undo.maxBytes", "undo.maxFileBytes", "undo.maxFiles",
+}
+
 // docs/settings.md has a table of all settings.
 func TestSettingsTable(t *testing.T) {
 	const path = "docs/settings.md"
@@ -25,6 +34,7 @@ func TestSettingsTable(t *testing.T) {
 	}
 	var table strings.Builder
 	table.WriteString("| key | type | default | project | what it does |\n|---|---|---|---|---|\n")
+	own := 0
 	for _, d := range settings.Describe() {
 		if d.About == "" || !strings.HasSuffix(d.About, ".") {
 			t.Errorf("%s has no description", d.Key)
@@ -43,7 +53,14 @@ func TestSettingsTable(t *testing.T) {
 		if d.Default != "" {
 			preset = "`" + d.Default + "`"
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s |\n", d.Key, d.Type, preset, d.Project, about)
+		mark := ""
+		if slices.Contains(ownKeys, d.Key) {
+			own, mark = own+1, " ¹"
+		}
+		fmt.Fprintf(&table, "| `%s`%s | %s | %s | %s | %s |\n", d.Key, mark, d.Type, preset, d.Project, about)
+	}
+	if own != len(ownKeys) {
+		t.Errorf("%d of the %d own keys exist", own, len(ownKeys))
 	}
 	between := regexp.MustCompile(`(?s)(<!-- settings -->\n).*(<!-- /settings -->)`)
 	if !between.Match(page) {
