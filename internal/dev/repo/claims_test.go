@@ -111,11 +111,11 @@ func TestStatements(t *testing.T) {
 	got := statements("# A\nIt runs\ntwice.\n<!-- x -->\n- a\n  b\n  <!-- y -->\n- c\n\n```sh\nrun\n```\n<!-- z -->\n| d |\n|---|\n\ne\n")
 	want := []statement{{2, "It runs\ntwice.", "x"}, {5, "- a\n  b", "y"}, {8, "- c", ""}, {14, "| d |\n|---|", ""}, {17, "e", ""}}
 	if len(got) != len(want) {
-		t.Fatalf("%q", got)
+		t.Fatalf("%+v", got)
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Errorf("got %q, want %q", got[i], want[i])
+			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
 	}
 }
