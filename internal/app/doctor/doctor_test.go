@@ -13,7 +13,14 @@ func TestReportCountsProblems(t *testing.T) {
 		want string
 	}{
 		{func(c *Report) { c.section("a"); c.ok("works"); c.plain("is so"); c.brief("fine") }, "a\n  ✓ works\n    is so\n\nNo problems found.\n"},
-		{func(c *Report) { c.section("a"); c.ok("works"); c.usual("is so"); c.brief("fine"); c.section("b"); c.plain("b: off") }, "✓ a: fine\n  b: off\n\nNo problems found.\n"},
+		{func(c *Report) {
+			c.section("a")
+			c.ok("works")
+			c.usual("is so")
+			c.brief("fine")
+			c.section("b")
+			c.plain("b: off")
+		}, "✓ a: fine\n  b: off\n\nNo problems found.\n"},
 		{func(c *Report) { c.section("a"); c.bad("no model\nSet one of:\n  X\n"); c.brief("fine") }, "a\n  ✗ no model\n    Set one of:\n      X\n\n1 problem found.\n"},
 		{func(c *Report) { c.section("a"); c.warn("unknown \x1b[2J"); c.bad("b") }, "a\n  ! unknown \\x1b[2J\n  ✗ b\n\n2 problems found.\n"},
 	} {
