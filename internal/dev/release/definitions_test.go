@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,17 @@ func TestWorkflow(t *testing.T) {
 	}
 	if !slices.Contains(workflow.On.Push.Tags, "v*") || !strings.Contains(workflow.Jobs["release"].If, "refs/tags/v") {
 		t.Error("the release doesn't run on a tag")
+	}
+	// Pushing the tag of the newest version in the changelog is all that a release needs.
+	changelog, err := os.ReadFile("../../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := regexp.MustCompile(`(?m)^## (.*)$`).FindSubmatch(changelog); m == nil || !versionForm.MatchString("v"+string(m[1])) {
+		t.Errorf("CHANGELOG.md begins with %q, which is no version", m)
+	}
+	if !slices.ContainsFunc(workflow.Jobs["release"].Steps, func(s step) bool { return strings.HasPrefix(s.Run, "grep -qxF") }) {
+		t.Error("the release doesn't check the changelog")
 	}
 }
 
