@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/demo"
+	"github.com/adze-dev/adze/internal/app/doctor"
 	"github.com/adze-dev/adze/internal/app/files"
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -33,16 +34,16 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	d := &demonstration{p, env}
-	o.cwd, o.mode, o.yolo = d.Dir, permission.Plan, false
+	o.cwd, o.mode, o.yolo = d.Dir, permission.Default, false
 	if demoOnScreen(env) {
 		return d.show(ctx, o)
 	}
-	return d.print(ctx, o, session.Options{})
+	return d.print(ctx, o)
 }
 
 // print runs the demo and prints what happens.
-func (d *demonstration) print(ctx context.Context, o *options, so session.Options) error {
-	s, err := openSession(d.quiet(), o, so)
+func (d *demonstration) print(ctx context.Context, o *options) error {
+	s, err := openSession(d.quiet(), o, session.Options{Record: &recording.Options{}})
 	if err != nil {
 		return err
 	}
@@ -59,19 +60,24 @@ func (d *demonstration) print(ctx context.Context, o *options, so session.Option
 	}
 	out.Say("Demo: model responses are prerecorded; everything else is real (agent loop, permissions, tools,")
 	out.Say("files in %s, deleted afterwards).", d.Dir)
-	out.Say("It starts in plan mode: read-only until you approve a plan.\n")
-	out.Say("task      %s", strings.ReplaceAll(d.Task(), "\n", "\n          "))
-	out.Say("          (a page that the demo serves from this machine)\n")
-	talk := s.Converse(ctx, session.ConversationOptions{
-		Model: m, Limits: limits(o), Observe: out.Event, Below: out.Below,
-	})
-	if _, err := talk.Run(ctx, model.Text(d.Task())); err != nil {
+	out.Say("%s\n", doctor.Trials(ctx, s))
+	out.Say("task      %s", demo.Task)
+	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), Observe: out.Event})
+	if _, err := talk.Run(ctx, model.Text(demo.Task)); err != nil {
 		return fmt.Errorf("demo failed: %w", err)
 	}
-	if err := d.Check(); err != nil {
+	if err := d.Check(false); err != nil {
 		return err
 	}
-	out.Say("\n" + demo.Done)
+	undone, _, err := slash.New(s, slash.Lasts).Expand(ctx, "/undo --yes")
+	if err != nil {
+		return fmt.Errorf("demo failed: %w", err)
+	}
+	out.Say("user      /undo --yes\n          %s", strings.ReplaceAll(undone.Print, "\n", "\n          "))
+	if err := d.Check(true); err != nil {
+		return err
+	}
+	out.Say("\nDone: the command's change was kept, and undone. " + demo.Next)
 	return nil
 }
 
@@ -109,26 +115,28 @@ func (d *demonstration) show(ctx context.Context, o *options) error {
 	h.commands = slash.New(s, slash.Lasts|slash.Quits|slash.Answers|slash.Chooses|slash.Copies|slash.Draws)
 	h.all.follow(h)
 	defer h.all.end()
+	host := &demoHost{screenHost: h, demo: d}
 	h.front = tui.New(tui.Options{
-		In: in, Out: out, Host: &demoHost{screenHost: h, demo: d}, Prompt: d.Task(),
+		In: in, Out: out, Host: host, Prompt: demo.Task,
 		Header: []tui.Row{
 			{Label: "Adze", Text: "demo: model responses are prerecorded; everything else is real"},
 			{Label: "files", Text: d.Dir + ", deleted when you quit"},
-			{Label: "mode", Text: "plan: read-only until you approve a plan"},
+			{Label: "trials", Text: strings.TrimPrefix(doctor.Trials(ctx, s), "trials: ")},
 			{Label: "quit", Text: "Ctrl+D, at any time"},
 		},
 		NoColor: d.env.Getenv("NO_COLOR") != "", Terminal: d.env.Getenv, Editor: d.env.streams().Editor(),
 	})
 	h.relay(h.front.Tell)
 	s.Executor.Ask = s.Asking(h.front.Ask)
-	return h.front.Run(ctx)
+	return errors.Join(h.front.Run(ctx), host.failed)
 }
 
 // demoHost is the session of the demo: its model can answer one prompt.
 type demoHost struct {
 	*screenHost
-	demo *demonstration
-	ran  atomic.Bool
+	demo   *demonstration
+	ran    atomic.Bool
+	failed error // a step didn't do what it says; set before the screen ends
 }
 
 // Status has the name of the recorded model.
@@ -154,10 +162,11 @@ func (h *demoHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return reply, err
 	}
-	if err := h.demo.Check(); err != nil {
-		return reply, err
+	if h.failed = h.demo.Check(false); h.failed != nil {
+		return reply, h.failed
 	}
-	reply.Text = demo.Done
+	reply.Text = "Done. Undo the change of the command: press Enter, then y. " + demo.Next
+	reply.Edit = "/undo"
 	return reply, nil
 }
 

@@ -22,7 +22,7 @@ type Narrator struct {
 
 	mu       sync.Mutex // questions come while calls run
 	speaking bool
-	titles   map[string]string // of running calls, by agent and id
+	titles   map[string]string // of calls, by ID
 }
 
 // Say prints a line.
@@ -65,34 +65,20 @@ func (n *Narrator) Event(e agent.Event) {
 	}
 }
 
-// running records the title of a call. That of a subagent is printed at once, above what the subagent does.
+// running records the title of a call.
 func (n *Narrator) running(r tool.Request) {
-	title := r.Declaration.Title() + ": " + r.Description
-	if r.Declaration.Needs == tool.NeedsModel {
-		n.Say("real      %s", title)
-		title = ""
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.titles == nil {
 		n.titles = map[string]string{}
 	}
-	n.titles[r.Call.By+"/"+r.Call.ID] = title
+	n.titles[r.Call.ID] = r.Declaration.Title() + ": " + r.Description
 }
 
 func (n *Narrator) title(c tool.Call) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.titles[c.By+"/"+c.ID]
-}
-
-// Below prints what a subagent has done.
-func (n *Narrator) Below(m agent.Member, e agent.Event) {
-	if r, ok := e.(agent.Responded); ok {
-		for _, o := range r.Outcomes {
-			n.Say("            %s  %s", m.Path, n.title(o.Call))
-		}
-	}
+	return n.titles[c.ID]
 }
 
 // maxLines is how many lines of a result are printed.
@@ -103,7 +89,7 @@ func (n *Narrator) ended(o tool.Outcome) {
 		n.Say("real      %s", title)
 	}
 	if o.Error != nil {
-		n.Say("          %s: %s", o.Status, tool.Visible(o.Error.Message))
+		n.Say("          %s: %s", o.Status, strings.ReplaceAll(tool.Visible(o.Error.Message), "\n", "\n          "))
 		return
 	}
 	text := o.Result.Text()

@@ -486,6 +486,15 @@ func (c *Report) denyRules(s *session.Session, found sandbox.Support) {
 	}
 }
 
+// Trials returns the line of the report about trials: "trials: commands are tried in an overlay (overlayfs)".
+func Trials(ctx context.Context, s *session.Session) string {
+	var b strings.Builder
+	c := New(&b)
+	c.trials(ctx, s)
+	c.section("")
+	return strings.Trim(b.String(), "✓ \n")
+}
+
 // trials reports whether commands can be tried in a directory, by trying one.
 func (c *Report) trials(ctx context.Context, s *session.Session) {
 	c.section("trials")

@@ -1,3 +1,3 @@
 #!/bin/sh
 # Prints a greeting for NAME.
-echo "Hello, $1!"
+echo "Helo, $1!"
