@@ -9,7 +9,8 @@ PLAIN := -trimpath
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nethttpomithttp2 -gcflags=github.com/adze-dev/adze/internal/app/...=-l)
 test-modules lint soak test-peers test-acpx test-release: export CGO_ENABLED = 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+# Functions begin at multiples of 16 bytes, as on arm64, not of 32: 210 KB less.
+LDFLAGS := -s -w -funcalign=16 -X main.version=$(VERSION)
 NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 # What go vet does; it compiles nothing.
 VET := go run $(PLAIN) ./internal/dev/vet
@@ -62,8 +63,8 @@ plain:
 	$(if $(RACE),$(TESTS) $$($(LIST) -package serial))
 
 # Modules of their own: their packages are not in ./...
-MODULES := fleet fleet/deploy examples/otherloop
-test-modules: ## tests of the modules in fleet, fleet/deploy and examples/otherloop
+MODULES := fleet fleet/deploy examples/otherloop internal/dev/otlptest
+test-modules: ## tests of the modules in fleet, fleet/deploy, examples/otherloop and internal/dev/otlptest
 	for dir in $(MODULES); do $(VET) -C $$dir linux/amd64 && (cd $$dir && go mod tidy -diff && $(STATICCHECK) -checks inherit,-ST1005 ./... && go test $(PLAIN) -vet=off -timeout 15m ./...) || exit 1; done
 
 # ST1005: the second line of an error is a sentence for the user.

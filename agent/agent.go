@@ -341,6 +341,7 @@ func (a *Agent) request(messages []model.Message, tools []tool.Declaration) mode
 		MaxTokens: a.o.MaxTokens,
 		Effort:    now.effort,
 		CacheKey:  a.o.CacheKey,
+		By:        a.o.Path,
 	}
 }
 

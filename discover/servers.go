@@ -72,6 +72,8 @@ type Options struct {
 	Login bool
 	// Hurry is closed when Close should no longer wait for launchers that install a server; nil: it waits.
 	Hurry <-chan struct{}
+	// Traceparent returns what a server gets to continue the trace of a call; "" or nil: no traces.
+	Traceparent func(tool.Call) string
 	// Changed is called when the tools, prompts or resources of a server have changed. It must not block.
 	Changed func(alias string)
 

@@ -277,6 +277,11 @@ func (s *session) call(ctx context.Context, live *tool.Live, name string, args a
 		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	params := &mcp.CallToolParams{Name: name, Arguments: args, Meta: mcp.Meta{}}
 	params.SetProgressToken(run.token)
+	if trace := s.link.opt.Traceparent; trace != nil && live != nil {
+		if parent := trace(live.Call); parent != "" {
+			params.Meta["traceparent"] = parent
+		}
+	}
 	res, err = s.cs.CallTool(traced, params)
 	if err != nil && context.Cause(ctx) == errIdle {
 		err = errIdle

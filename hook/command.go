@@ -64,6 +64,9 @@ func (r *Runner) command(ctx context.Context, in any, h Hook) (printed, error) {
 		Line: h.Command, Dir: r.o.Dir, Env: slices.Clip(r.env), Timeout: h.timeout(), Input: append(input, '\n'),
 		Head: 1, Tail: 1, Spill: stdout, SpillLimit: 2 * maxOutput, Stderr: stderr,
 	}
+	if in, ok := in.(Input); ok && in.Traceparent != "" {
+		c.Env = append(c.Env, "TRACEPARENT="+in.Traceparent)
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
 		c.Env = append(c.Env, name+"="+h.Env[name])
 	}

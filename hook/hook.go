@@ -74,6 +74,7 @@ type Input struct {
 	Event          Event     `json:"hook_event_name"`
 	Timestamp      time.Time `json:"timestamp"`
 	PermissionMode string    `json:"permission_mode,omitempty"`
+	Traceparent    string    `json:"traceparent,omitempty"` // to continue a trace; commands have it as TRACEPARENT, too
 
 	// Tool events. For each hook, ToolName is the name that its matcher accepts.
 	ToolName     string          `json:"tool_name,omitempty"`

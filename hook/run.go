@@ -30,6 +30,8 @@ type Options struct {
 	AllowHost func(host string) bool
 	// Ask asks the model; nil: the session has no model.
 	Ask func(ctx context.Context, prompt string) (string, error)
+	// Trace is called before each hook and returns its Input.Traceparent. end is called after it; nil: no traces.
+	Trace func(Input, Hook) (traceparent string, end func(Verdict, error))
 }
 
 // Runner runs hooks. A nil Runner has none.
@@ -304,7 +306,15 @@ func (h Hook) failure(in Input, err error) opinion {
 }
 
 // call runs a command or a function.
-func (r *Runner) call(ctx context.Context, in Input, h Hook) (Output, Verdict, error) {
+func (r *Runner) call(ctx context.Context, in Input, h Hook) (out Output, least Verdict, err error) {
+	if r.o.Trace != nil {
+		var end func(Verdict, error)
+		in.Traceparent, end = r.o.Trace(in, h)
+		defer func() {
+			result, invalid := out.result(in, least)
+			end(max(least, result.Verdict), errors.Join(err, invalid))
+		}()
+	}
 	if h.Check != nil {
 		if err := h.Check(); err != nil {
 			return Output{}, None, err

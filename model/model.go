@@ -56,4 +56,5 @@ type Request struct {
 	MaxTokens int    // of the answer; 0: the server decides
 	Effort    string // how long the model thinks, such as "low" or "high"; "": the server decides
 	CacheKey  string // the same for all requests of one conversation, and for no other; "": unknown
+	By        string // the subagent that asks, as in [tool.Call]; "": none. It isn't sent.
 }

@@ -19,6 +19,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -35,7 +36,11 @@ import (
 type Options struct {
 	BaseURL string // with or without the version path; "": the API's own
 	Key     string // "": none is sent
-	Model   string
+	// KeyHeader is the header that has the key, such as api-key; "": that of the API
+	KeyHeader string
+	// Token returns a bearer token for each request, in place of a key; nil: none is sent
+	Token func(context.Context) (string, error)
+	Model string
 
 	// KeyName and URLName are what a user sets for the key and the URL, such as OPENAI_API_KEY. Errors name them.
 	KeyName, URLName string
@@ -78,6 +83,7 @@ type Client struct {
 	secrets  []string // texts that no error contains
 
 	mu       sync.Mutex
+	token    string                     // the last one, which no error contains
 	noImages bool                       // the server rejected images
 	prefix   int                        // index of the prefix that works, if known
 	schemas  map[string]json.RawMessage // converted schemas of external tools, by original
@@ -110,6 +116,10 @@ func New(o Options, a API) (*Client, error) {
 	c.header = http.Header{}
 	if a.Header != nil {
 		c.header = a.Header(o.Key)
+	}
+	if o.KeyHeader != "" {
+		c.header.Del("Authorization")
+		c.header.Set(o.KeyHeader, o.Key)
 	}
 	for name, value := range o.Headers {
 		c.header.Set(name, value)

@@ -192,7 +192,7 @@ var notThere = []string{"not found", "not exist", "not a valid model", "no such 
 	"invalid model", "model not", "not_found"}
 
 func (e errorObject) unknownModel(status int) bool {
-	if strings.Contains(e.words(), "model_not_found") {
+	if words := e.words(); strings.Contains(words, "model_not_found") || strings.Contains(words, "deploymentnotfound") {
 		return true
 	}
 	return (status == http.StatusNotFound || status == http.StatusBadRequest) && !e.page &&

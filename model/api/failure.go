@@ -99,6 +99,8 @@ func (c *Client) advice(status int, kind model.Kind) string {
 		return "\n" + shorten
 	case kind == model.ErrQuota:
 		return "\nRetrying doesn't help. Check the plan and the balance of the account, or use another model."
+	case kind == model.ErrCredentials && c.Options.Token != nil:
+		return "\nCheck the permissions of the account in " + c.Options.KeyName + "."
 	case kind == model.ErrCredentials && c.Options.Key == "" && c.Options.KeyName != "":
 		return "\nThe server requires an API key. Set " + c.Options.KeyName + "."
 	case kind == model.ErrCredentials && c.Options.Key == "":

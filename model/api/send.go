@@ -32,6 +32,9 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 		req.Header.Set("Content-Type", "application/json")
 	}
 	maps.Copy(req.Header, c.header)
+	if err := c.authorize(req); err != nil {
+		return nil, c.dialFailure(about, err)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -44,6 +47,22 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 		return nil, c.statusFailure(about, resp, time.Now())
 	}
 	return resp, nil
+}
+
+// authorize adds the token, if requests have one.
+func (c *Client) authorize(req *http.Request) error {
+	if c.Options.Token == nil {
+		return nil
+	}
+	token, err := c.Options.Token(req.Context())
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.token = token
+	return nil
 }
 
 func (c *Client) currentPrefix() int {
@@ -111,6 +130,11 @@ func (c *Client) hidden(err error) error {
 	text := err.Error()
 	for _, s := range c.secrets {
 		text = strings.ReplaceAll(text, s, "[hidden]")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token != "" {
+		text = strings.ReplaceAll(text, c.token, "[hidden]")
 	}
 	var known *model.Error
 	if text == err.Error() || !errors.As(err, &known) {

@@ -100,7 +100,7 @@ func TestTraces(t *testing.T) {
 		names[s.Name]++
 		traces[s.TraceID], ids[s.SpanID] = true, s
 	}
-	if len(traces) != 2 || names["task"] != 2 || names["turn"] != 8 || names["model"] != 8 || names["tool run_shell_command"] != 6 || len(ids) != 24 {
+	if len(traces) != 2 || names["task"] != 2 || names["turn"] != 8 || names["chat scripted"] != 8 || names["execute_tool run_shell_command"] != 6 || len(ids) != 24 {
 		t.Errorf("%d traces with %v", len(traces), names)
 	}
 	for _, s := range c.spans {

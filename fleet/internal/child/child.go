@@ -99,7 +99,7 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 		return nil, nil, err
 	}
 	s, err := session.Open(project.Env{
-		Getenv: os.Getenv, Helper: env.Helper, Home: home, Version: env.Version, Tell: func(note string) { fmt.Fprintln(env.Err, note) },
+		Getenv: getenv, Helper: env.Helper, Home: home, Version: env.Version, Tell: func(note string) { fmt.Fprintln(env.Err, note) },
 	}, session.Options{Dir: project.Canonical(b.Dir), Flags: flags(b), Record: &recording.Options{
 		ID: b.Session, Elsewhere: &recording.Elsewhere{Log: w, Blobs: w, State: state},
 	}})
@@ -114,6 +114,14 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	return s, m, nil
+}
+
+// getenv reads the environment without a collector: the worker sends the traces, and a task must not name another one.
+func getenv(name string) string {
+	if name == "OTEL_SDK_DISABLED" {
+		return "true"
+	}
+	return os.Getenv(name)
 }
 
 // flags returns the settings of the worker for this run.

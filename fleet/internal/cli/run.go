@@ -17,11 +17,11 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/task"
-	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/worker"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/otlp"
 )
 
 // runFile submits a file and waits until all of its tasks are done.
@@ -289,11 +289,15 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 	if err != nil {
 		return nil, nil, err
 	}
+	traces, err := otlp.New(s.Settings.Telemetry.Endpoint, os.Getenv, "adze-fleet", env.Version)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
 	mode, sandbox := rights(o, s.Settings)
 	w, err := worker.New(worker.Options{
 		Queue: q, Name: o.name, Dir: dir, Slots: o.slots, Program: []string{env.Program, "child"}, Version: env.Version, Helper: env.Helper, Models: s.Models,
 		Limits: gateway.Limits{Requests: o.rpm, Tokens: o.tpm}, Mode: mode, Sandbox: sandbox, Secrets: o.list(), Environ: env.Environ,
-		Container: o.container, UntilDone: o.untilDone, Traces: trace.FromEnv(os.Getenv),
+		Container: o.container, UntilDone: o.untilDone, Traces: traces,
 		Log: slog.New(&lines{w: env.Stderr, terminal: env.Terminal}),
 	})
 	if err != nil {

@@ -331,6 +331,16 @@ func (g *Gateway) send(r *http.Request, v *guest, token string, body []byte) (*h
 		value := out.Header.Get(h)
 		switch {
 		case !strings.Contains(value, token):
+		case v.Upstream.Options.Token != nil:
+			out.Header.Del(h)
+			bearer, err := v.Upstream.Options.Token(r.Context())
+			if err != nil {
+				return nil, err
+			}
+			out.Header.Set("Authorization", "Bearer "+bearer)
+		case v.Upstream.Options.KeyHeader != "":
+			out.Header.Del(h)
+			out.Header.Set(v.Upstream.Options.KeyHeader, v.Upstream.Options.Key)
 		case v.Upstream.Options.Key == "":
 			out.Header.Del(h)
 		default:

@@ -3,12 +3,11 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/otlp"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -28,7 +27,7 @@ func entries(t *testing.T, lines ...string) []journal.Entry {
 }
 
 // show prints a tree of spans.
-func show(spans []*Span) string {
+func show(spans []*otlp.Span) string {
 	var b strings.Builder
 	var under func(parent, indent string)
 	under = func(parent, indent string) {
@@ -36,7 +35,7 @@ func show(spans []*Span) string {
 			if s.Parent != parent {
 				continue
 			}
-			fmt.Fprintf(&b, "%s%s %s-%s", indent, s.Name, strings.TrimSuffix(s.Start, "000000000"), strings.TrimSuffix(s.End, "000000000"))
+			fmt.Fprintf(&b, "%s%s %d-%d", indent, s.Name, s.StartNanos/1e9, s.EndNanos/1e9)
 			if s.Status != nil {
 				fmt.Fprintf(&b, " %s", s.Status.Message)
 			}
@@ -70,15 +69,15 @@ func TestSpans(t *testing.T) {
 	))
 	want := `task 1-43 failed
   turn 2-9
-    model 2-4
-    tool agent 5-8 failed
+    chat m 2-4
+    execute_tool agent 5-8 failed
   turn 6-12
-    model 6-7 the request failed
+    chat m 6-7 the request failed
   turn 10-12
-    model 10-11
-    tool run_shell_command 12-12 interrupted
+    chat m 10-11
+    execute_tool run_shell_command 12-12 interrupted
   turn 41-43
-    model 41-42
+    chat m 41-42
 `
 	if got := show(spans); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
@@ -91,32 +90,5 @@ func TestSpans(t *testing.T) {
 	}
 	if Spans("r", "t", nil) != nil {
 		t.Error("spans without entries")
-	}
-}
-
-// The variables of OpenTelemetry say where spans go. A collector that fails is reported.
-func TestSend(t *testing.T) {
-	t.Parallel()
-	var header http.Header
-	path, status := "", 200
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header, path = r.Header, r.URL.Path
-		w.WriteHeader(status)
-	}))
-	defer s.Close()
-	vars := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": s.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20x, X-Team=a"}
-	spans := Spans("r", "t", entries(t, `1 - owner {"worker":"a"}`))
-	if err := FromEnv(func(name string) string { return vars[name] }).Send(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
-	if path != "/v1/traces" || header.Get("Authorization") != "Bearer x" || header.Get("X-Team") != "a" || header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s %v", path, header)
-	}
-	vars["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"], status = s.URL+"/own", 503
-	if err := FromEnv(func(name string) string { return vars[name] }).Send(t.Context(), spans); err == nil || path != "/own" || !strings.Contains(err.Error(), "503") {
-		t.Errorf("%s %v", path, err)
-	}
-	if err := FromEnv(func(string) string { return "" }).Send(t.Context(), spans); err != nil {
-		t.Error(err)
 	}
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/gateway"
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/fleet/internal/result"
-	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
 	"github.com/adze-dev/adze/internal/app/models"
+	"github.com/adze-dev/adze/internal/engine/otlp"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 )
@@ -49,7 +49,7 @@ type Options struct {
 	Container string
 	// UntilDone ends the worker when the queue is empty.
 	UntilDone bool
-	Traces    *trace.Exporter // nil: none
+	Traces    *otlp.Exporter // nil: none
 	Log       *slog.Logger
 }
 

@@ -53,6 +53,8 @@ type Options struct {
 	Executor *tool.Executor
 	Window   func(model string) int                                             // the context window of a model
 	Sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
+	// Traceparent is that of [discover.Options].
+	Traceparent func(tool.Call) string
 }
 
 // Tools is the external tools of a session. It has none until it is connected.
@@ -190,7 +192,7 @@ func (t *Tools) begin(servers map[string]discover.Server, problems []Problem) {
 	t.servers = discover.Open(servers, discover.Options{
 		Registry: t.o.Executor.Registry, Dir: t.o.Directory.Path, State: t.o.Directory.MCPState(),
 		Environ: t.o.Env.Environ, Version: t.o.Env.Version,
-		OpenURL: t.o.Env.Show, Sample: t.o.Sample, Hurry: t.o.Env.Hurry,
+		OpenURL: t.o.Env.Show, Sample: t.o.Sample, Hurry: t.o.Env.Hurry, Traceparent: t.o.Traceparent,
 	})
 	t.o.Executor.Policy = trusting(t.o.Executor.Policy, t.servers.Trusted)
 }

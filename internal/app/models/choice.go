@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,14 @@ func newChooser(set settings.Model, vars variables) chooser {
 // match, a local server may have it. named reports whether the user chose the name for this run, or a subagent's
 // definition did.
 func (c chooser) choose(name string, named bool) (found choice, ok bool, err error) {
+	if found, ok, err = c.find(name, named); ok && found.provider.at != nil {
+		found.options.Model = cmp.Or(found.options.Model, found.provider.preset)
+		found.options, err = found.provider.at(c.vars, found.options)
+	}
+	return found, ok, err
+}
+
+func (c chooser) find(name string, named bool) (found choice, ok bool, err error) {
 	var hint *provider
 	if !named {
 		if p, value := c.namedByVariable(); value != "" {
@@ -66,7 +75,7 @@ func (c chooser) choose(name string, named bool) (found choice, ok bool, err err
 	}
 	configured := slices.DeleteFunc(slices.Clone(c.allowed), func(p provider) bool { return !c.configured(p) })
 	for _, p := range configured {
-		if p.makes(name) && c.vars.first(p.keys).value != "" {
+		if p.makes(name) && (c.vars.first(p.keys).value != "" || p.name == vertexName) {
 			return c.byVariables(p, name), true, nil
 		}
 	}
@@ -158,6 +167,9 @@ func (c chooser) several(configured []provider, name string) error {
 // configured reports whether variables configure a provider. GOOGLE_API_KEY with GOOGLE_SEARCH_ENGINE_ID is for
 // web_search, unless only Gemini is allowed.
 func (c chooser) configured(p provider) bool {
+	if p.name == vertexName || p.name == gemini.Name && c.usesVertex() {
+		return p.name == vertexName && c.usesVertex()
+	}
 	key := c.vars.first(p.keys)
 	if key.name == "GOOGLE_API_KEY" && c.settings.AuthType == "" && c.vars.get("GOOGLE_SEARCH_ENGINE_ID") != "" {
 		key.value = ""
@@ -208,7 +220,7 @@ func (c chooser) fromEntry(p provider, e settings.Provider) choice {
 	names := p.keys
 	if e.EnvKey != "" {
 		names = []string{e.EnvKey}
-	} else if e.BaseURL != "" {
+	} else if e.BaseURL != "" || len(p.keys) == 0 {
 		return out // a key is only sent to the server it is for
 	}
 	key := c.vars.first(names)
@@ -344,6 +356,8 @@ type provider struct {
 	preset  string // the default model
 	baseURL string
 	open    func(context.Context, api.Options) (connected, error)
+	// at returns the options with the address and the login of a cloud, which doesn't list what can be used; nil: none.
+	at func(variables, api.Options) (api.Options, error)
 }
 
 // providers returns the table of APIs.
@@ -371,6 +385,16 @@ func providers() []provider {
 			models: []string{"GEMINI_MODEL"}, family: "gemini", preset: "gemini-2.5-pro",
 			baseURL: gemini.DefaultBaseURL,
 			open:    opener(gemini.Open),
+		},
+		{
+			name: "azure-openai", keys: []string{"AZURE_OPENAI_API_KEY"}, urls: []string{"AZURE_OPENAI_ENDPOINT"},
+			models:  []string{"AZURE_OPENAI_DEPLOYMENT"},
+			baseURL: "https://openai.azure.com", open: opener(openai.Open), at: azure,
+		},
+		{
+			name: vertexName, urls: []string{"GOOGLE_VERTEX_BASE_URL"}, models: []string{"GEMINI_MODEL"},
+			family: "gemini", preset: "gemini-2.5-pro", baseURL: "https://aiplatform.googleapis.com",
+			open: opener(gemini.Open), at: vertex,
 		},
 	}
 }

@@ -130,6 +130,12 @@ func (m *Models) listed(c choice, i api.Info, source string) Listed {
 
 // list requests the server's models.
 func (c choice) list(ctx context.Context) ([]api.Info, error) {
+	switch {
+	case c.provider.at != nil && c.options.Model == "":
+		return nil, nil
+	case c.provider.at != nil:
+		return infos([]string{c.options.Model}), nil
+	}
 	m, err := c.provider.open(ctx, c.options)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,8 @@ type Models struct {
 	others map[string]opening
 
 	Quiet bool // a front end shows which model was found
+	// Watch, if not nil, sends the requests to all models.
+	Watch func(context.Context, Place, model.Model, model.Request) iter.Seq2[model.Event, error]
 
 	known   knownModels
 	listing sync.Mutex
@@ -239,7 +242,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 			found.options.Retry.Budget = m.settings.Model.Wait()
 		}
 		opened, err := found.open(ctx, m.learn)
-		return m.spent.of(logging(m.log, opened, found.options.Key)), found.where(), err
+		return m.observed(opened, found.where(), found.options.Key), found.where(), err
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
@@ -252,7 +255,8 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return m.spent.of(logging(m.log, opened, "")), Place{API: openai.Name, URL: address, Detected: true}, err
+	where := Place{API: openai.Name, URL: address, Detected: true}
+	return m.observed(opened, where, ""), where, err
 }
 
 // tellFound reports which model was found.

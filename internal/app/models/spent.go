@@ -37,25 +37,33 @@ func (s *spending) add(name string, u model.Usage) {
 	s.models[i].Usage = s.models[i].Usage.Plus(u)
 }
 
-// of returns a model that counts its tokens.
-func (s *spending) of(m connected) connected {
-	if m == nil {
+// observed returns a model whose tokens are counted, and whose requests are logged and watched. key is its API key.
+func (m *Models) observed(opened connected, where Place, key string) connected {
+	if opened == nil {
 		return nil
 	}
-	return &countedModel{m, s}
+	if m.log != nil {
+		opened = &logged{opened, m.log, key}
+	}
+	return &countedModel{opened, m, where}
 }
 
 type countedModel struct {
 	connected
-	to *spending
+	of    *Models
+	where Place
 }
 
 // Stream counts the tokens of an answer when it has ended.
 func (m *countedModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		var used model.Usage
-		defer func() { m.to.add(m.Name(), used) }()
-		for e, err := range m.connected.Stream(ctx, r) {
+		defer func() { m.of.spent.add(m.Name(), used) }()
+		stream := m.connected.Stream(ctx, r)
+		if watch := m.of.Watch; watch != nil {
+			stream = watch(ctx, m.where, m.connected, r)
+		}
+		for e, err := range stream {
 			if u, ok := e.(model.Usage); ok {
 				used = u
 			}
@@ -96,13 +104,6 @@ type logged struct {
 	connected
 	log *requestlog.Log
 	key string
-}
-
-func logging(log *requestlog.Log, m connected, key string) connected {
-	if log == nil || m == nil {
-		return m
-	}
-	return &logged{m, log, key}
 }
 
 // Stream logs the request and its answer.

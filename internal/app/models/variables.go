@@ -16,6 +16,7 @@ import (
 // .env is never read: it could send the user's prompts to another server. Programs that Adze starts don't get them.
 type variables struct {
 	getenv func(string) string
+	home   string // of the user
 	files  []dotenvFile
 }
 
@@ -27,7 +28,7 @@ type dotenvFile struct {
 
 // readVariables reads the .env files: Adze's own first, then Qwen Code's.
 func readVariables(env project.Env, adzeHome string) variables {
-	v := variables{getenv: env.Getenv}
+	v := variables{getenv: env.Getenv, home: env.Home}
 	qwen := env.Getenv("QWEN_HOME")
 	if !filepath.IsAbs(qwen) && env.Home != "" {
 		qwen = filepath.Join(env.Home, ".qwen")

@@ -37,11 +37,15 @@ func (s *Session) openStatusLine() {
 
 // hookOptions returns how hooks and other commands of settings run.
 func (s *Session) hookOptions(given ...hook.Hook) hook.Options {
-	return hook.Options{
+	o := hook.Options{
 		Hooks: given, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
 		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 		AllowHost: s.allowsHost, Ask: s.answer,
 	}
+	if s.telemetry != nil {
+		o.Trace = s.telemetry.Hook
+	}
+	return o
 }
 
 // StatusLine runs the command of ui.statusLine with an input, and returns the first line of its output.

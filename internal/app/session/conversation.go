@@ -102,6 +102,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		c.structured, final = s.Tools.Structured, builtin.StructuredOutput
 	}
 	s.Models.Count(budget)
+	s.telemetry.Begin()
 	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{
@@ -121,12 +122,13 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		Narrow: s.Rules.InMode, Budget: budget,
 		Models: s.Models.ForCrew(ctx, t.Model), Catalog: c.catalog, Ended: s.awaken,
 		Observe: func(m agent.Member, e agent.Event) {
+			s.telemetry.Below(m, e)
 			s.Recorder.Event(m.Path, e)
 			if t.Below != nil {
 				t.Below(m, e)
 			}
 		},
-		Started: s.hooks.Begun, Finished: s.hooks.Ended, Taken: from.Agents,
+		Started: s.hooks.Begun, Finished: s.finished, Taken: from.Agents,
 		Effort: effort, CacheKey: key, Window: s.Models.Window, Dialect: s.Models.Dialect, Past: s.Tools.Past(),
 		Kept: s.keeps, Substitute: s.Models.Substitute,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
@@ -145,6 +147,7 @@ const warmAfter = 20 * time.Millisecond
 func (c *Conversation) observer(front func(agent.Event)) func(agent.Event) {
 	s, warm := c.session, sync.OnceFunc(func() { time.AfterFunc(warmAfter, c.session.Tools.Warm) })
 	return func(e agent.Event) {
+		s.telemetry.Event("", e)
 		s.Recorder.Event("", e)
 		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
 			c.news.forgotten()

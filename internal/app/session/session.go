@@ -40,6 +40,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/rules"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
+	"github.com/adze-dev/adze/internal/app/telemetry"
 	"github.com/adze-dev/adze/internal/engine/broker"
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 	"github.com/adze-dev/adze/permission"
@@ -83,7 +84,8 @@ type Session struct {
 	bundle      string              // the file of certificates for them
 	secrets     []string            // their values, as variables
 	statusLine  statusLine
-	watch       watch.Hub // of the workspace
+	telemetry   *telemetry.Run // nil: there is no collector
+	watch       watch.Hub      // of the workspace
 
 	warnsAll bool
 
@@ -140,6 +142,9 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s.Env.Environ = models.WithoutKeys(env.Environ, s.Settings.Model, hidden...)
 	s.Models = models.New(env, directory.Home, s.Settings, requestlog.New(o.Log, env.Warn))
+	if err = s.openTelemetry(); err != nil {
+		return nil, err
+	}
 	if s.Rules, err = rules.Read(directory, s.Settings, s.Definitions.Plugins); err != nil {
 		return nil, err
 	}
@@ -184,7 +189,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	s.warnUnproxied()
 	outside := external.Options{
 		Env: s.Env, Directory: directory, Settings: s.Settings, Plugins: s.Definitions.Plugins, Executor: s.Executor,
-		Window: s.Models.ContextWindow,
+		Window: s.Models.ContextWindow, Traceparent: s.telemetry.Traceparent,
 	}
 	if o.Sampling {
 		outside.Sample = s.Models.Sample
@@ -303,6 +308,7 @@ func (s *Session) close() error {
 		closing.Go(closeRecord)
 	}
 	err := errors.Join(s.Tools.Close(), s.hooks.Close(), s.statusLine.runner.Close())
+	s.telemetry.Close()
 	if !quiet {
 		closeRecord()
 	}

@@ -36,7 +36,7 @@ type given struct {
 // keys returns all settings.
 func keys() []key {
 	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(),
-		limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys(), lspKeys())
+		limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys(), lspKeys(), telemetryKeys())
 }
 
 func toolKeys() []key {

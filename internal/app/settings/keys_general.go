@@ -46,6 +46,28 @@ func generalKeys() []key {
 	}
 }
 
+// Telemetry are the settings about the collector of OpenTelemetry.
+type Telemetry struct {
+	Endpoint string // URL of the collector; "": nothing is collected
+	Content  bool   // spans have prompts, arguments, results and commands
+}
+
+// telemetryKeys returns settings that a project must not have: it could send the user's work elsewhere.
+func telemetryKeys() []key {
+	return []key{
+		{
+			name: "telemetry.endpoint", own: true, shape: stringShape, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"},
+			about: "URL of the OpenTelemetry collector that gets traces and metrics. See telemetry.md.",
+			put:   text(func(s *Settings) *string { return &s.Telemetry.Endpoint }),
+		},
+		{
+			name: "telemetry.content", own: true, preset: "false", shape: booleanShape,
+			about: "Send prompts, arguments, results and commands too, with masked secrets.",
+			put:   boolean(func(s *Settings) *bool { return &s.Telemetry.Content }),
+		},
+	}
+}
+
 // defaultGeneral keeps all sessions.
 func defaultGeneral() General { return General{ChatRecording: true} }
 

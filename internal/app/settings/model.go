@@ -46,7 +46,9 @@ func (m *Model) FallbacksOf(name string) []string {
 }
 
 // AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
-func AuthTypes() []string { return []string{"openai", "openai-responses", "anthropic", "gemini"} }
+func AuthTypes() []string {
+	return []string{"openai", "openai-responses", "anthropic", "gemini", "azure-openai", "vertex-ai"}
+}
 
 // Provider is a model with its server, in Qwen Code's format.
 type Provider struct {
@@ -93,7 +95,8 @@ func modelKeys() []key {
 		{
 			name: "security.auth.selectedType", also: []string{"selectedAuthType"},
 			shape: enumShape(append(AuthTypes(), "")),
-			about: "API to use: openai, openai-responses, anthropic or gemini.", put: putAuthType,
+			about: "API to use: openai, openai-responses, anthropic, gemini, azure-openai or vertex-ai.",
+			put:   putAuthType,
 		},
 		{
 			name: "security.auth.enforcedType", shape: enumShape(append(AuthTypes(), "")),

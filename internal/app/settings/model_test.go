@@ -32,7 +32,7 @@ func loadModel(t *testing.T, qwen, adze, project string, flags ...Flag) (*Settin
 
 func TestModelSettings(t *testing.T) {
 	s, err := loadModel(t,
-		`{"security":{"auth":{"selectedType":"openai"}},"modelProviders":{"openai":[{"id":"a","name":"A","baseUrl":"http://q"},{"id":"b"}],"vertex-ai":[]},"modelPricing":{"a":{"input":1}}}`,
+		`{"security":{"auth":{"selectedType":"openai"}},"modelProviders":{"openai":[{"id":"a","name":"A","baseUrl":"http://q"},{"id":"b"}],"bedrock":[]},"modelPricing":{"a":{"input":1}}}`,
 		`{"modelProviders":{"openai":[{"id":"a","baseUrl":"http://adze","generationConfig":{"maxRetries":0}}],"gemini":[{"id":"c"}]},"modelPricing":{"b":{"output":2,"cacheWrite":0.5}},"model":{"name":"m","reasoningEffort":"low"}}`,
 		`{"modelProviders":{"openai":[{"id":"evil"}]},"model":{"reasoningEffort":"high"}}`,
 		Flag{Name: "--auth-type", Key: "security.auth.selectedType", Value: "gemini"}, Flag{Name: "--effort", Key: "model.reasoningEffort", Value: "max"})
@@ -56,7 +56,7 @@ func TestModelSettings(t *testing.T) {
 	for _, n := range s.Notes() {
 		notes = append(notes, n.Key+" "+n.Text)
 	}
-	want := "modelProviders vertex-ai: not supported (expected openai, openai-responses, anthropic, gemini); modelProviders ignored (allowed only in user settings)"
+	want := "modelProviders bedrock: not supported (expected openai, openai-responses, anthropic, gemini, azure-openai, vertex-ai); modelProviders ignored (allowed only in user settings)"
 	if got := strings.Join(notes, "; "); got != want {
 		t.Errorf("notes %s", got)
 	}
@@ -64,11 +64,11 @@ func TestModelSettings(t *testing.T) {
 
 func TestModelSettingsRejected(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"security":{"auth":{"selectedType":"vertex-ai"}}}`: `security.auth.selectedType has the invalid value "vertex-ai"` + "\nExpected one of: openai, openai-responses, anthropic, gemini",
-		`{"modelProviders":[]}`:                              "modelProviders must be an object with lists of models by API",
-		`{"modelProviders":{"openai":{"id":"x"}}}`:           "modelProviders has an invalid list openai",
-		`{"modelProviders":{"openai":[{"baseUrl":"x"}]}}`:    "modelProviders has no id in openai[0]",
-		`{"modelPricing":{"m":{"input":"1"}}}`:               "modelPricing must be an object with prices in US dollars per million tokens",
+		`{"security":{"auth":{"selectedType":"bedrock"}}}`: `security.auth.selectedType has the invalid value "bedrock"` + "\nExpected one of: openai, openai-responses, anthropic, gemini, azure-openai, vertex-ai",
+		`{"modelProviders":[]}`:                            "modelProviders must be an object with lists of models by API",
+		`{"modelProviders":{"openai":{"id":"x"}}}`:         "modelProviders has an invalid list openai",
+		`{"modelProviders":{"openai":[{"baseUrl":"x"}]}}`:  "modelProviders has no id in openai[0]",
+		`{"modelPricing":{"m":{"input":"1"}}}`:             "modelPricing must be an object with prices in US dollars per million tokens",
 	} {
 		if _, err := loadModel(t, "", text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

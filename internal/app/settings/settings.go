@@ -27,6 +27,7 @@ type Settings struct {
 	Limits      Limits
 	Hooks       Hooks
 	LSP         LSP
+	Telemetry   Telemetry
 
 	given    map[string][]Value // by key
 	notes    []Note

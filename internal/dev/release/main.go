@@ -191,7 +191,7 @@ func build(version, system, arch, name, module string) (file, error) {
 	path := filepath.Join(dir, name)
 	cmd := exec.Command("go", "-C", module, "build", "-trimpath", "-tags=nethttpomithttp2",
 		"-gcflags=github.com/adze-dev/adze/internal/app/...=-l", "-buildvcs=false",
-		"-ldflags", "-s -w -X main.version="+version, "-o", path, source)
+		"-ldflags", "-s -w -funcalign=16 -X main.version="+version, "-o", path, source)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1",
 		"GOARM64=v8.0")
 	cmd.Stderr = os.Stderr
