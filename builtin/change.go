@@ -207,7 +207,11 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole 
 		if err != nil {
 			return tool.Result{}, err
 		}
-		return tool.Result{Content: []tool.Part{tool.Text(said(list, notes, l.Call.Dialect))}, Display: shown}, nil
+		dialect := tool.ReplaceDialect
+		if l != nil { // as in a program that runs an invocation itself
+			dialect = l.Call.Dialect
+		}
+		return tool.Result{Content: []tool.Part{tool.Text(said(list, notes, dialect))}, Display: shown}, nil
 	}
 }
 

@@ -34,7 +34,7 @@ func (p patching) Reroute(raw json.RawMessage) (tool.Tool, json.RawMessage) {
 			dir = filepath.Join(base, dir)
 		}
 	}
-	return applyPatchIn(p.files, dir, "This was a call of apply_patch. No command ran."),
+	return applyPatchIn(p.files, dir, "This was done as an edit of files. No command ran."),
 		rework(applyPatchArgs{input})
 }
 

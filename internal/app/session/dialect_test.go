@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/hooks"
+	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/permission"
@@ -150,7 +151,7 @@ func TestDialectsInSessions(t *testing.T) {
 				d := newDesk(t)
 				d.settle(t, `{`+c.settings+`}`)
 				d.write(t, "src/a.txt", "y\n")
-				s, err := d.try(&Recording{})
+				s, err := d.try(&recording.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -241,7 +242,7 @@ func TestDialectsInSubagents(t *testing.T) {
 				{Calls: []openaitest.Call{{ID: "3", Name: c.Name, Args: c.Args}}},
 				{Expect: []string{denial}, Text: "tried"}, {Text: "done"},
 			}})
-			s, conversation := d.open(t, &Recording{})
+			s, conversation := d.open(t, &recording.Options{})
 			if got := d.say(t, conversation, "go"); got != "done" {
 				t.Errorf("%s, %s: %s", how, role, got)
 			}
