@@ -24,11 +24,11 @@ const (
 	archiveName = journalName + ".gz"
 	newName     = journalName + ".new" // a file that replaces another
 	minArchived = 16 << 10             // smaller journals stay as they are
-	// archivedVersion is the version of all entries of a short journal, and of no other entries.
-	archivedVersion = 2
-	// typeArchived is the type of entries that name the contents which the journal uses, so that these aren't removed.
-	typeArchived Type = "archived"
-	namesInEntry      = 5000
+	// typeArchived is the type of the third entry of a short journal. It and those after it name the contents that the
+	// journal uses, so that these aren't removed.
+	typeArchived    Type = "archived"
+	archivedVersion      = Version + 1
+	namesInEntry         = 5000
 )
 
 // archived is the data of an entry of typeArchived.
@@ -40,10 +40,14 @@ func (archived) Type() Type { return typeArchived }
 
 // isArchived reports whether a journal is the short one of an archived session.
 func isArchived(f io.ReaderAt) bool {
-	want := fmt.Appendf(nil, `{"v":%d,`, archivedVersion)
-	got := make([]byte, len(want))
-	_, err := f.ReadAt(got, 0)
-	return err == nil && bytes.Equal(got, want)
+	start := make([]byte, 64<<10)
+	n, _ := f.ReadAt(start, 0)
+	lines := bytes.SplitN(start[:n], []byte("\n"), 4)
+	if len(lines) < 4 {
+		return false
+	}
+	e, _, ok := head(lines[2])
+	return ok && e.Type == typeArchived
 }
 
 // Archive compresses the journals that weren't used for a time. It skips those that a process has open, and continues
@@ -109,6 +113,7 @@ func (s Sessions) short(id string) ([]byte, error) {
 	}
 	all := []Data{
 		Opened{ID: id, CWD: i.CWD, Model: i.Model, Parent: i.Parent}, Message{Message: model.Prompt(i.Title)},
+		archived{},
 	}
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(used)), namesInEntry) {
 		all = append(all, archived{names})

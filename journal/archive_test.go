@@ -151,9 +151,20 @@ func TestEarlierVersionsAndArchives(t *testing.T) {
 		}
 		types = append(types, e.Type)
 	}
-	want := []Type{TypeOpened, TypeMessage, typeArchived, TypeClosed}
+	want := []Type{TypeOpened, TypeMessage, typeArchived, typeArchived, TypeClosed}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Error(diff)
+	}
+	// A journal of a newer version isn't taken for an archived one.
+	newer := `{"v":2,"seq":1,"at":"2026-11-16T12:00:00Z","type":"session.opened","data":{"id":"x","cwd":"/"}}` + "\n"
+	if err := os.MkdirAll(s.Dir(id(2)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Path(id(2)), []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Open(id(2)); !errors.Is(err, ErrNewer) {
+		t.Errorf("a newer journal: %v", err)
 	}
 }
 
