@@ -169,7 +169,11 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 			log.Path())
 	}
 	err = writeMasked(w, func(out io.Writer) error { return write(out, log.Read(1), f.Store()) })
-	if err == nil && log.Torn() {
+	switch {
+	case err != nil:
+	case log.Repair.Damage != nil:
+		f.directory.Env.Warn("%v; what follows is missing here", log.Repair.Damage)
+	case log.Torn():
 		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}
 	return err
