@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// desk returns the sessions of a new home with a session of many prompts, and what the user is told.
+// desk returns the sessions of a new home with a session of many prompts, and the messages for the user.
 func desk(t *testing.T, id string) (Sessions, *[]string) {
 	t.Helper()
 	var told []string

@@ -9,10 +9,10 @@ import (
 
 // Sources are the sources of settings. Empty ones are skipped.
 type Sources struct {
-	UserHome string // the user's home directory, for .qwen
-	AdzeHome string // see Home
+	UserHome string   // the user's home directory, for .qwen
+	AdzeHome string   // see Home
 	System   []string // the directories of the machine's settings: see SystemDirs
-	Project  string // the working directory
+	Project  string   // the working directory
 	// the user trusts Project: its settings apply in full; otherwise they can only add restrictions
 	Trusted bool
 	Getenv  func(name string) string // the environment

@@ -312,7 +312,7 @@ func limitKeys() []key {
 		{
 			name: "model.maxToolCalls", shape: integerShape,
 			about: "Maximum number of tool calls, including those of subagents (exit code 55). 0 for no limit.",
-			put: integer(calls), tightens: lower(calls),
+			put:   integer(calls), tightens: lower(calls),
 		},
 		{
 			name: "model.sessionTokenLimit", also: []string{"sessionTokenLimit"}, shape: integerShape,

@@ -111,7 +111,8 @@ func TestReadmeNumbers(t *testing.T) {
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	known := []string{
-		"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com",
+		"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "openai.azure.com",
+		"NAME.openai.azure.com.", "aiplatform.googleapis.com", "oauth2.googleapis.com",
 		"html.duckduckgo.com", "api.tavily.com", "api.search.brave.com", "dashscope.aliyuncs.com", "www.googleapis.com",
 		"github.com", "raw.githubusercontent.com", "json-schema.org", "www.w3.org", "spdx.org", "agent-plugins.org",
 		"pkg.go.dev", "127.0.0.1", "localhost", "example.com", ".", "",

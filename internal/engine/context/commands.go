@@ -187,7 +187,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	return body, 1 + strings.Count(text[:len(text)-len(body)], "\n"), nil
 }
 
-// parts finds the placeholders of a prompt that starts in a line, or only those of arguments. Their replacements are not
+// parts finds the placeholders of a prompt that starts in a line, or only those of arguments. Their replacements aren't
 // parsed again, so that no file and no argument can run a command.
 func (f form) parts(text string, line int, arguments bool) ([]Part, error) {
 	var parts []Part
