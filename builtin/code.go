@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/lsp"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -25,7 +26,7 @@ type codeArgs struct {
 	Operation string `json:"operation" description:"definition, references, implementations, hover (type and documentation), symbols (of file_path, or by name), callers, rename (needs new_name), diagnostics (errors and warnings of file_path)." enum:"definition,references,implementations,hover,symbols,callers,rename,diagnostics"`
 	FilePath  string `json:"file_path,omitempty" description:"File, absolute or relative to the workspace." alias:"path,absolute_path"`
 	Line      int    `json:"line,omitempty" description:"Line number (1-based) that contains name." minimum:"1"`
-	Name      string `json:"name,omitempty" description:"Identifier. If the line has it more than once, a longer part of the line that ends with it, e.g. other.Name." alias:"symbol,query"`
+	Name      string `json:"name,omitempty" description:"Identifier, also as other.Name. If the line has it more than once, Name#2 is the second one." alias:"symbol,query"`
 	NewName   string `json:"new_name,omitempty" description:"New identifier, for rename."`
 }
 
@@ -46,24 +47,23 @@ func code(f *files, s *servers) tool.Tool {
 			inv := &tool.Invocation{
 				Description: a.Operation + " of " + command.Label(a.Name), Access: reads(below(p.Abs)),
 			}
+			var err error
 			if a.FilePath != "" {
-				var err error
 				if !filepath.IsAbs(a.FilePath) {
 					a.FilePath = filepath.Join(p.Abs, a.FilePath)
 				}
 				p, err = f.at(toAsk, "file_path", a.FilePath, ignore.File)
 				inv.Access, inv.Description = reads(p.Abs), a.described(p)
-				if err == nil {
-					err = s.answers(f, p)
-				}
-				if err != nil {
-					return inv, err
-				}
-			} else if s.Servers == nil {
-				return inv, errNoServers
+				a.FilePath = p.Abs
+			}
+			if err == nil {
+				err = s.serve(f, a, p)
+			}
+			if err != nil {
+				return inv, err
 			}
 			if a.Operation == "rename" {
-				return f.prepareRename(ctx, s, a, p, inv)
+				return inv, f.prepareRename(ctx, s, a, p, inv)
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				text, err := s.answer(ctx, f, a, p)
@@ -76,12 +76,7 @@ func code(f *files, s *servers) tool.Tool {
 
 // check reports what the schema can't express.
 func (a codeArgs) check() error {
-	need := func(param, value string) error {
-		if strings.TrimSpace(value) == "" {
-			return tool.BadParam(param, "is required for %s", a.Operation)
-		}
-		return nil
-	}
+	needed := map[string]string{"file_path": a.FilePath, "name": a.Name}
 	switch a.Operation {
 	case "symbols":
 		if a.FilePath == "" && strings.TrimSpace(a.Name) == "" {
@@ -90,13 +85,17 @@ func (a codeArgs) check() error {
 		}
 		return nil
 	case "diagnostics":
-		return need("file_path", a.FilePath)
+		delete(needed, "name")
 	case "rename":
-		if err := need("new_name", a.NewName); err != nil {
-			return err
+		needed["new_name"] = a.NewName
+	}
+	var errs []error
+	for _, param := range []string{"file_path", "name", "new_name"} {
+		if value, ok := needed[param]; ok && strings.TrimSpace(value) == "" {
+			errs = append(errs, tool.BadParam(param, "is required for %s", a.Operation))
 		}
 	}
-	return errors.Join(need("file_path", a.FilePath), need("name", a.Name))
+	return errors.Join(errs...)
 }
 
 func (a codeArgs) described(p workspace.Path) string {
@@ -121,23 +120,29 @@ type servers struct {
 	root         string
 }
 
-var errNoServers = tool.Errorf(tool.ExecutionFailed, "no language server is installed for this project; search for "+
-	"text instead")
-
-// answers reports why no server answers questions about a file.
-func (s *servers) answers(f *files, p workspace.Path) error {
+// serve reports why no server answers questions about a file; nil: one does.
+func (s *servers) serve(f *files, a codeArgs, p workspace.Path) error {
+	const instead = "no language server is installed for %s; search for text instead"
 	switch {
+	case s.Servers == nil:
+		return tool.Errorf(tool.ExecutionFailed, instead, "this project")
+	case a.FilePath == "":
+		return nil
 	case !p.Exists:
 		return f.notFound(toAsk, p)
-	case s.Servers == nil:
-		return errNoServers
-	case !p.Inside() || !names.Below(p.Abs, s.root):
+	case !names.Below(p.Abs, s.root):
 		return toAsk.errorf(tool.ExecutionFailed, p, "it is outside the project. Language servers see only that")
 	case !s.For(p.Abs):
-		return toAsk.errorf(tool.ExecutionFailed, p, "no language server is installed for such files; search for text "+
-			"instead")
+		return toAsk.errorf(tool.ExecutionFailed, p, instead, "such files")
 	}
 	return nil
+}
+
+func (s *servers) ask(ctx context.Context, a codeArgs) (lsp.Answer, error) {
+	return s.Ask(ctx, lsp.Question{
+		Operation: lsp.Operation(a.Operation), Path: a.FilePath, Line: a.Line, Name: a.Name, NewName: a.NewName,
+		Wait: s.wait,
+	})
 }
 
 // The limits of an answer.
@@ -148,55 +153,34 @@ const (
 
 // answer asks a server, and returns the text for the model.
 func (s *servers) answer(ctx context.Context, f *files, a codeArgs, p workspace.Path) (string, error) {
-	var found lsp.Answer
-	var starting []string
-	var err error
-	switch {
-	case a.Operation == "diagnostics":
-		list, err := s.Diagnostics(ctx, p.Abs, s.wait)
-		if err != nil {
-			return s.failed(a, p, err)
-		}
-		if len(list) == 0 {
-			return "No errors or warnings in " + p.Rel + ".", nil
-		}
-		return s.list(list, maxCodeLines, maxCodeBytes), nil
-	case a.Operation == "symbols" && a.FilePath == "":
-		found, starting, err = s.FindSymbols(ctx, a.Name, s.wait)
-	case a.Operation == "symbols":
-		found, err = s.Symbols(ctx, p.Abs, s.wait)
-		var late *lsp.StartingError
-		if o, _ := f.original(toAsk, p); errors.As(err, &late) && o.doc != nil {
+	found, err := s.ask(ctx, a)
+	if err != nil && a.Operation == "symbols" && errors.Is(err, lsp.ErrStarting) {
+		if o, _ := f.original(toAsk, p); o.doc != nil {
 			if list := declarations(p.Abs, o.doc.Text); list != "" {
-				return fmt.Sprintf("%v, so this list is made without it.\n%s", late, s.mask(list)), nil
+				return fmt.Sprintf("%v, so this list is made without it.\n%s", err, s.mask(list)), nil
 			}
 		}
-	default:
-		found, err = s.Ask(ctx, lsp.Operation(a.Operation), lsp.Place{Path: p.Abs, Line: a.Line, Name: a.Name}, s.wait)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return s.failed(a, p, err)
-	}
-	if a.Operation == "hover" {
-		if text := strings.TrimSpace(found.Text); text != "" {
-			return tool.Visible(humanize.Shorten(text, maxCodeBytes)), nil
-		}
+	case a.Operation == "diagnostics" && len(found.Diagnostics) == 0:
+		return "No errors or warnings in " + p.Rel + ".", nil
+	case a.Operation == "diagnostics":
+		return s.list(found.Diagnostics, maxCodeLines, maxCodeBytes), nil
+	case a.Operation == "hover" && strings.TrimSpace(found.Text) == "":
 		return "Nothing is known about " + tool.Visible(a.Name) + ".", nil
+	case a.Operation == "hover":
+		return tool.Visible(humanize.Shorten(strings.TrimSpace(found.Text), maxCodeBytes)), nil
 	}
-	text := s.places(a, found)
-	for _, one := range starting {
-		text += "\nThe answer may be incomplete: " + one + "."
-	}
-	return text, nil
+	return s.places(found), nil
 }
 
 // failed returns what the model reads if there is no answer. That a server is starting isn't an error.
 func (s *servers) failed(a codeArgs, p workspace.Path, err error) (string, error) {
-	var starting *lsp.StartingError
 	switch {
-	case errors.As(err, &starting):
-		return fmt.Sprintf("No answer yet: %v. Continue with other work or search for text, and ask again later.",
-			starting), nil
+	case errors.Is(err, lsp.ErrStarting):
+		return fmt.Sprintf("No answer yet: %v. Continue with other work or search for text, and ask again later.", err), nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "", toAsk.failure(p, err)
 	}
@@ -204,65 +188,59 @@ func (s *servers) failed(a codeArgs, p workspace.Path, err error) (string, error
 }
 
 // places lists places, grouped by file.
-func (s *servers) places(a codeArgs, found lsp.Answer) string {
-	var b strings.Builder
-	files := map[string]bool{}
+func (s *servers) places(found lsp.Answer) string {
+	sorted.By(found.Found, func(a, b lsp.Found) int { return strings.Compare(a.Path, b.Path) })
+	var lines []string
+	path, files := "", 0
 	for _, one := range found.Found {
-		files[one.Path] = true
+		if one.Path != path {
+			path, files = one.Path, files+1
+			lines = append(lines, "", path)
+		}
+		line := fmt.Sprintf("%d: %s%s", one.Line, strings.Repeat("  ", one.Depth), one.Text)
+		if one.In != "" {
+			line += "  (in " + one.In + ")"
+		}
+		lines = append(lines, line)
 	}
-	if len(found.Found) == 0 {
-		b.WriteString("Nothing found.")
-	} else {
-		fmt.Fprintf(&b, "Found %s in %s.", humanize.Count(len(found.Found), "place"),
-			humanize.Count(len(files), "file"))
+	head := "Nothing found."
+	if files > 0 {
+		head = fmt.Sprintf("Found %s in %s.", humanize.Count(len(found.Found), "place"), humanize.Count(files, "file"))
 	}
 	if found.Hidden > 0 {
-		fmt.Fprintf(&b, " %s omitted (outside the project, ignored, or not readable for you).",
+		head += fmt.Sprintf(" %s omitted (outside the project, ignored, or not readable for you).",
 			humanize.Count(found.Hidden, "place"))
 	}
-	order := make(map[string][]lsp.Found)
-	var paths []string
-	for _, one := range found.Found {
-		if order[one.Path] == nil {
-			paths = append(paths, one.Path)
-		}
-		order[one.Path] = append(order[one.Path], one)
+	for _, why := range found.Missing {
+		head += " The answer may be incomplete: " + why + "."
 	}
-	n := 0
-	for _, path := range paths {
-		fmt.Fprintf(&b, "\n\n%s", tool.Visible(path))
-		for _, one := range order[path] {
-			if n++; n > maxCodeLines || b.Len() > maxCodeBytes {
-				fmt.Fprintf(&b, "\n[%s omitted]", humanize.Count(len(found.Found)-n+1, "more place"))
-				return b.String()
-			}
-			label := one.Label
-			if label != "" {
-				label = "  (" + label + ")"
-			}
-			line := fmt.Sprintf("%d: %s%s%s", one.Line, strings.Repeat("  ", one.Depth), one.Text, label)
-			b.WriteString("\n" + tool.Visible(s.mask(strings.ReplaceAll(line, "\n", " "))))
-		}
-	}
-	return b.String()
+	return s.bounded(append([]string{head}, lines...), maxCodeLines, maxCodeBytes)
 }
 
 // list returns diagnostics, one in a line.
-func (s *servers) list(all []lsp.Diagnostic, lines, bytes int) string {
-	var b strings.Builder
-	for i, d := range all {
+func (s *servers) list(all []lsp.Diagnostic, most, bytes int) string {
+	var lines []string
+	for _, d := range all {
 		kind := "warning"
 		if d.Error {
 			kind = "error"
 		}
-		message := strings.Join(strings.Fields(d.Message), " ")
-		line := tool.Visible(s.mask(fmt.Sprintf("%s:%d: %s: %s", names.Short(d.Path, s.root), d.Line, kind,
-			humanize.Shorten(message, 400))))
-		if i == lines || b.Len()+len(line) > bytes {
-			fmt.Fprintf(&b, "[%d more omitted]\n", len(all)-i)
+		lines = append(lines, fmt.Sprintf("%s:%d: %s: %s", names.Short(d.Path, s.root), d.Line, kind,
+			humanize.Shorten(strings.Join(strings.Fields(d.Message), " "), 400)))
+	}
+	return s.bounded(lines, most, bytes)
+}
+
+// bounded joins as many lines as fit, without secrets.
+func (s *servers) bounded(lines []string, most, bytes int) string {
+	var b strings.Builder
+	for i, line := range lines {
+		line = tool.Visible(s.mask(line)) + "\n"
+		if i == most || b.Len()+len(line) > bytes {
+			fmt.Fprintf(&b, "[%s omitted]", humanize.Count(len(lines)-i, "more line"))
 			break
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(line)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

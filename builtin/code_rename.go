@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -18,64 +16,50 @@ import (
 var toRename = action{"rename in", editPreparation}
 
 // prepareRename asks a server for the edits, and plans them as one change of all files.
-func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p workspace.Path, inv *tool.Invocation) (
-	*tool.Invocation, error) {
-	edits, err := s.Rename(ctx, lsp.Place{Path: p.Abs, Line: a.Line, Name: a.Name}, a.NewName, s.wait)
-	var starting *lsp.StartingError
-	if errors.As(err, &starting) {
-		text, _ := s.failed(a, p, err)
-		inv.Run = func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult(text), nil }
-		return inv, nil
-	}
+func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p workspace.Path, inv *tool.Invocation) error {
+	found, err := s.ask(ctx, a)
 	if err != nil {
-		_, err = s.failed(a, p, err)
-		return inv, err
+		text, err := s.failed(a, p, err)
+		inv.Run = func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult(text), nil }
+		return err
 	}
-	if len(edits) == 0 {
-		return inv, tool.Errorf(editNoChange, "rename %s: the language server found nothing to change",
-			command.Label(a.Name))
+	if len(found.Edits) == 0 {
+		return tool.Errorf(editNoChange, "rename %s: the language server found nothing to change", command.Label(a.Name))
 	}
 	var list []*change
 	var names []string
 	inv.Access = nil
-	for _, e := range edits {
+	lines := []string{a.described(p) + " changed:"}
+	for _, e := range found.Edits {
 		at, err := f.at(toRename, "file_path", e.Path, ignore.File)
 		inv.Access = append(inv.Access, writes(at.Abs)...)
 		if err != nil {
-			return inv, err
+			return err
 		}
 		r, err := f.renamed(at, e)
 		if err != nil {
-			return inv, err
+			return err
 		}
 		list, names = append(list, r), append(names, "update "+at.Rel)
+		lines = append(lines, fmt.Sprintf("%s: %s", e.Path, humanize.Count(len(e.Edits), "place")))
 	}
 	inv.Description = a.described(p) + " in " + described(names)
-	f.invoke(inv, list, f.said, nil)
-	const shown = 3 // files whose changed lines the model reads
-	if run := inv.Run; len(edits) > shown {
-		inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
-			out, err := run(ctx, l)
-			if err == nil {
-				out.Content = []tool.Part{tool.Text(a.described(p) + " changed:\n" + counted(edits))}
-			}
-			return out, err
+	said := f.said
+	const most = 3 // files whose changed lines the model reads
+	if len(list) > most {
+		said = func(list []*change, notes []string, dialect tool.Dialect) string {
+			f.said(list, notes, dialect)
+			return s.bounded(lines, maxCodeLines, maxCodeBytes)
 		}
 	}
-	return inv, nil
-}
-
-// counted lists changed files, with the number of changed places in each.
-func counted(edits []lsp.FileEdit) string {
-	var b strings.Builder
-	for i, e := range edits {
-		if i == maxCodeLines {
-			fmt.Fprintf(&b, "[%s omitted]", humanize.Count(len(edits)-i, "more file"))
-			break
-		}
-		fmt.Fprintf(&b, "%s: %s\n", tool.Visible(e.Path), humanize.Count(len(e.Edits), "place"))
+	f.invoke(inv, list, said, nil)
+	shown := inv.Confirm.(tool.FileDiff)
+	for _, why := range found.Missing {
+		why = "the rename may be incomplete: " + tool.Visible(s.mask(why))
+		shown.Warnings, inv.Notes = append(shown.Warnings, why), append(inv.Notes, why)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	inv.Confirm = shown
+	return nil
 }
 
 // renamed returns the change of one file. It needn't have been read: the server knows its names.
@@ -87,10 +71,6 @@ func (f *files) renamed(at workspace.Path, e lsp.FileEdit) (*change, error) {
 	case !o.exists || o.doc == nil || o.doc.Text != e.Text || at.Abs != e.Path:
 		return nil, toRename.errorf(changedSinceRead, at, "it changed while the rename was prepared. Try again")
 	}
-	var result edit.Result
-	for _, one := range e.Edits {
-		result.Spans = append(result.Spans, edit.Span(one))
-	}
-	result.Matches = []edit.Match{{Places: make([]edit.Place, len(e.Edits))}}
-	return o.revised(toRename, result)
+	matches := []edit.Match{{Places: make([]edit.Place, len(e.Edits))}}
+	return o.revised(toRename, edit.Result{Spans: e.Edits, Matches: matches})
 }

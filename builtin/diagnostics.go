@@ -33,26 +33,8 @@ func newServers(o Options, f *files, sh *command.Shell) *servers {
 	return s
 }
 
-// ServerState is the state of a language server.
-type ServerState = lsp.State
-
-// LanguageServers returns the state of the language servers.
-func (s *Set) LanguageServers() []ServerState { return s.lsp.States() }
-
-// FileRead is called for a file that the model reads: its language server starts.
-func (s *Set) FileRead(path string) { s.lsp.Touch(path) }
-
-// HasServers reports whether there are language servers.
-func (s *Set) HasServers() bool { return s.lsp.Servers != nil }
-
-// ServersReady reports whether a language server answers quickly.
-func (s *Set) ServersReady() bool { return s.lsp.Ready() }
-
-// FileChange is a change of a file, for language servers.
-type FileChange = lsp.Change
-
-// FilesChanged is called after a call changed files, with their texts before. It doesn't wait.
-func (s *Set) FilesChanged(changes []FileChange) { s.lsp.Changed(changes) }
+// LanguageServers are the language servers of the project; nil: there are none.
+func (s *Set) LanguageServers() *lsp.Servers { return s.lsp.Servers }
 
 // The limits of diagnostics in a result.
 const (
@@ -61,9 +43,9 @@ const (
 )
 
 // Diagnosed describes, for the model, how errors and warnings changed since the last call of it; "": they didn't, as
-// far as is known when the context ends.
-func (s *Set) Diagnosed(ctx context.Context) string {
-	n := s.lsp.News(ctx)
+// far as is known. With wait, it waits for those of all changes until the context ends.
+func (s *Set) Diagnosed(ctx context.Context, wait bool) string {
+	n := s.lsp.News(ctx, wait)
 	var parts []string
 	if len(n.New) > 0 {
 		parts = append(parts, "New since this change:\n"+s.lsp.list(n.New, maxDiagnostics, maxDiagnosticBytes))

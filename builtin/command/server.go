@@ -75,19 +75,14 @@ func (s *Shell) StartServer(server lsp.Server, unsandboxed bool) (_ lsp.Process,
 		c.Env = b.unapproved().tried
 	}
 	in, toServer, err := os.Pipe()
-	if err != nil {
-		return nil, err
+	fromServer, stdout, failed := os.Pipe()
+	if err = errors.Join(err, failed); err == nil {
+		c.Talk = &[2]*os.File{in, stdout}
+		out.Reader, out.Writer, out.ends = fromServer, toServer, []*os.File{toServer, fromServer}
+		out.process, err = s.runner.Start(context.Background(), c)
 	}
-	fromServer, stdout, err := os.Pipe()
 	if err != nil {
-		in.Close()
-		toServer.Close()
-		return nil, err
-	}
-	c.Talk = &[2]*os.File{in, stdout}
-	out.Reader, out.Writer, out.ends = fromServer, toServer, []*os.File{toServer, fromServer}
-	if out.process, err = s.runner.Start(context.Background(), c); err != nil {
-		for _, f := range append(out.ends, in, stdout) {
+		for _, f := range []*os.File{in, toServer, fromServer, stdout} {
 			f.Close()
 		}
 		return nil, err

@@ -22,22 +22,23 @@ func (c *Report) languageServers(ctx context.Context, s *session.Session) {
 	c.section("language servers")
 	for _, one := range all {
 		name := tool.Visible(one.Name)
-		switch {
-		case one.Install != "":
-			c.plain(name + " is not installed: " + tool.Visible(one.Install))
+		if one.Program == "" {
+			c.plain(strings.TrimSuffix(name+" is not installed: "+tool.Visible(one.Why), ": "))
 			continue
-		case one.Program == "":
-			c.plain(name + " is not installed")
-			continue
-		case one.State == external.ServerOff:
+		}
+		if one.State == external.ServerOff {
 			c.warn(name + ": " + one.Why)
 			continue
 		}
-		output, failure := s.Tools.RunProgram(ctx, append([]string{one.Program}, one.Version...), versionTime)
-		version, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
-		if failure != "" || version == "" {
-			version = "version unknown"
+		version := one.Version
+		if version == nil {
+			version = []string{"--version"}
 		}
-		c.ok(name + ": " + tool.Visible(version) + " (" + tool.Visible(one.Program) + ")")
+		output, failure := s.Tools.RunProgram(ctx, append([]string{one.Program}, version...), versionTime)
+		said, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
+		if failure != "" || said == "" {
+			said = "version unknown"
+		}
+		c.ok(name + ": " + tool.Visible(said) + " (" + tool.Visible(one.Program) + ")")
 	}
 }

@@ -68,7 +68,6 @@ func (e *Effects) Around(ctx context.Context, q tool.Request, d tool.Decision,
 	run func(context.Context) tool.Outcome) tool.Outcome {
 	window := e.window(ctx, q, d)
 	e.s.Recorder.Started(q, d)
-	ready := e.s.Tools.ServersReady()
 	texts := e.Hooks.Starts(q.Call)
 	var logs gitlog.State
 	if q.Declaration.Kind == tool.Execute {
@@ -86,7 +85,7 @@ func (e *Effects) Around(ctx context.Context, q tool.Request, d tool.Decision,
 	}
 	found = e.tracker.Undoable(found.Join(more))
 	o = noted(o, found.Note(e.s.Tools.Roots()))
-	o = e.diagnosed(ctx, q, o, ready)
+	o = e.diagnosed(ctx, q, o)
 	for _, text := range e.s.Definitions.Reached(q, o) {
 		o = added(o, text)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -46,14 +47,14 @@ func (d *desk) withCode(t *testing.T) *Session {
 		t.Skip("there are no sandboxes here: adze doctor says why")
 	}
 	run(t, s, "read_file", map[string]any{"absolute_path": filepath.Join(d.dir, "a.x")})
-	waittest.Until(t, "the server is ready", func() bool {
-		return s.Tools.ServersReady() || s.LanguageServers()[0].State == "failed"
-	})
-	if !s.Tools.ServersReady() {
+	waittest.Until(t, "the server is ready", func() bool { return serverState(s) == lsp.Running || serverState(s) == lsp.Failed })
+	if serverState(s) != lsp.Running {
 		t.Fatalf("the server isn't ready: %+v", s.LanguageServers())
 	}
 	return s
 }
+
+func serverState(s *Session) string { return s.LanguageServers()[0].State }
 
 // New errors are in the result of the change, by any tool, once; the text is cleaned.
 func TestDiagnosticsOfChanges(t *testing.T) {
@@ -185,7 +186,7 @@ func TestNoServers(t *testing.T) {
 		d := newDesk(t).withServer(t, "")
 		change(d)
 		s, _ := d.open(t, &recording.Options{})
-		if _, err := s.Executor.Registry.Lookup("code"); err == nil || s.Tools.HasServers() {
+		if _, err := s.Executor.Registry.Lookup("code"); err == nil || s.Tools.LanguageServers() != nil {
 			t.Errorf("%s: code is offered", name)
 		}
 		s.Close()

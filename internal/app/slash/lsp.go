@@ -20,7 +20,7 @@ func slashLSP(_ context.Context, s *session.Session, _ string) (Expansion, error
 		if one.For > 0 {
 			fmt.Fprintf(&b, " for %v", one.For.Round(time.Second))
 		}
-		for _, more := range []string{one.Why, one.Install, one.Program} {
+		for _, more := range []string{one.Why, one.Program} {
 			if more != "" {
 				b.WriteString(", " + more)
 			}

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
-	"time"
+
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // gopls is the version that Go 1.26 can build.
@@ -68,14 +71,23 @@ func languagePrograms(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	install := exec.Command("go", "install", gopls)
-	own := t.TempDir()
-	install.Env = append(os.Environ(), "GOBIN="+own, "GOFLAGS=", "CGO_ENABLED=0")
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program, err := goplsProgram()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return bin + ":" + own + ":" + os.Getenv("PATH")
+	return bin + ":" + filepath.Dir(program) + ":" + os.Getenv("PATH")
 }
+
+// goplsProgram is gopls, built once, in a directory that TestMain removes.
+var goplsProgram = sync.OnceValues(func() (path string, err error) {
+	bin := filepath.Join(os.Getenv(ownDirectory), "bin")
+	install := exec.Command("go", "install", gopls)
+	install.Env = append(os.Environ(), "GOBIN="+bin, "GOFLAGS=", "CGO_ENABLED=0")
+	if out, err := install.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return filepath.Join(bin, "gopls"), nil
+})
 
 // run makes the calls of a project in one session.
 func (p languageProject) run(t *testing.T, path string) {
@@ -89,42 +101,7 @@ func (p languageProject) run(t *testing.T, path string) {
 	if err := os.Remove(filepath.Join(a.home, "settings.json")); err != nil { // of adze: it turns sandboxes off
 		t.Fatal(err)
 	}
-	session := a.command("tool", "run", "--yolo")
-	in, err := session.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := session.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := session.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer session.Wait()
-	defer in.Close()
-	results := bufio.NewReader(out)
-	call := func(name string, args object) (status, text string) {
-		line, err := json.Marshal(object{"name": name, "args": args})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := in.Write(append(line, '\n')); err != nil {
-			t.Fatal(err)
-		}
-		answer, err := results.ReadString('\n')
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		var o struct {
-			Status     string
-			LLMContent any // several texts if there are diagnostics
-		}
-		if err := json.Unmarshal([]byte(answer), &o); err != nil {
-			t.Fatalf("%s: %v", answer, err)
-		}
-		return o.Status, fmt.Sprint(o.LLMContent)
-	}
+	session := a.toolRun()
 	for _, step := range p.Steps {
 		name := step.Tool
 		if name == "" {
@@ -135,18 +112,77 @@ func (p languageProject) run(t *testing.T, path string) {
 				step.Args[key] = filepath.Join(a.dir, file)
 			}
 		}
-		status, text := call(name, step.Args)
-		for deadline := time.Now().Add(2 * time.Minute); strings.HasPrefix(text, "No answer yet") && time.Now().Before(deadline); {
-			time.Sleep(200 * time.Millisecond) // not synchronization: the time between two questions
-			status, text = call(name, step.Args)
-		}
+		text := session.answer(name, step.Args)
 		for _, part := range step.Has {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s %v: %q is missing: %s", name, step.Args, part, text)
 			}
 		}
-		if status != "success" {
-			t.Errorf("%s %v: %s %s", name, step.Args, status, text)
-		}
 	}
+}
+
+// toolRun is a session of adze tool run.
+type toolRun struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func (p *program) toolRun() *toolRun {
+	p.t.Helper()
+	session := p.command("tool", "run", "--yolo")
+	in, err := session.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out, err := session.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := session.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		in.Close()
+		session.Wait()
+	})
+	return &toolRun{p.t, in, bufio.NewReader(out)}
+}
+
+// call makes a call, which must succeed, and returns its result.
+func (r *toolRun) call(name string, args object) string {
+	r.t.Helper()
+	line, err := json.Marshal(object{"name": name, "args": args})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := r.in.Write(append(line, '\n')); err != nil {
+		r.t.Fatal(err)
+	}
+	answer, err := r.out.ReadString('\n')
+	if err != nil {
+		r.t.Fatalf("%s: %v", line, err)
+	}
+	var o struct {
+		Status     string
+		LLMContent any // several texts if there are diagnostics
+	}
+	if err := json.Unmarshal([]byte(answer), &o); err != nil {
+		r.t.Fatalf("%s: %v", answer, err)
+	}
+	text := fmt.Sprint(o.LLMContent)
+	if o.Status != "success" {
+		r.t.Errorf("%s: %s %s", line, o.Status, text)
+	}
+	return text
+}
+
+// answer makes a call until the language server is ready.
+func (r *toolRun) answer(name string, args object) (text string) {
+	r.t.Helper()
+	waittest.Until(r.t, "the language server answers", func() bool {
+		text = r.call(name, args)
+		return !strings.HasPrefix(text, "No answer yet")
+	})
+	return text
 }

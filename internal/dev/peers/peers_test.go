@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	case "server":
 		exit(fixtureServer())
 	}
+	if len(os.Args) == 4 && os.Args[1] == goplsTimer {
+		exit(timeServer(os.Args[2], os.Args[3]))
+	}
 	dir, err := os.MkdirTemp("", "adze-peers-")
 	if err == nil {
 		err = os.Setenv(ownDirectory, dir)

@@ -3,16 +3,15 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/text"
 )
 
@@ -24,7 +23,7 @@ type Process interface {
 	Log() string
 	// Outdated reports why the process must not be used any longer; "": it may.
 	Outdated() string
-	// Stop stops it and everything that it started. It may be called more than once.
+	// Stop stops it and everything that it started.
 	Stop()
 }
 
@@ -34,63 +33,64 @@ const (
 	maxKept = 1000    // diagnostics of a document
 )
 
-// client is a conversation with a server that was initialized.
+// client is a conversation with a server. It belongs to one goroutine.
 type client struct {
 	*conn
 	server  Server
 	process Process
 	options Options
-	can     capabilities
-	turn    chan struct{} // has a token while nothing uses the documents
+	can     map[string]json.RawMessage
+	told    map[string]time.Time // the changes of files of which the server learned; "": its start
+	news    chan struct{}        // has a token if it published diagnostics
 
-	mu    sync.Mutex
-	docs  map[string]*document
-	used  int           // a counter of uses
-	news  chan struct{} // closed at the next publication
-	began time.Time
-	told  map[string]time.Time // when files changed of which the server learned
-
-	compared comparing // used with the turn
+	docs    sync.Mutex  // of what the reader of messages uses too
+	open    []*document // the latest first
+	silent  bool        // it publishes no diagnostics with versions
+	log     string      // the end of what it logged
+	trouble string      // the last error that it logged
 }
 
-// document is a file that the server knows from its client.
+// document is a file that the server has from its client.
 type document struct {
-	path    string
-	text    string
-	version int
-	used    int
+	path     string
+	text     string
+	version  int
+	modified time.Time // the file
 
-	published int // the version whose diagnostics these are; 0: none
+	published int // the version that the server published diagnostics of; 0: none
 	list      []Diagnostic
+
+	tally
 }
 
-// dial starts a conversation.
-func dial(ctx context.Context, s Server, p Process, o Options) (*client, error) {
+func newClient(ctx context.Context, s Server, p Process, o Options) *client {
 	c := &client{
-		server: s, process: p, options: o, turn: make(chan struct{}, 1), docs: map[string]*document{},
-		news: make(chan struct{}), told: map[string]time.Time{}, began: time.Now(), compared: newComparing(),
+		server: s, process: p, options: o, told: map[string]time.Time{"": time.Now()}, news: make(chan struct{}, 1),
 	}
-	c.turn <- struct{}{}
-	c.conn = talk(p, p, c.notified, c.asked)
+	c.conn = talk(ctx, p, c.heard)
+	return c
+}
+
+func (c *client) initialize(ctx context.Context) error {
 	var answer struct {
-		Capabilities capabilities `json:"capabilities"`
+		Capabilities map[string]json.RawMessage
 	}
-	if err := c.call(ctx, "initialize", initialization(o.Root, s.Init), &answer); err != nil {
-		return nil, err
-	}
+	err := c.call(ctx, "initialize", initialization(c.options.Root, c.server.Init), &answer)
 	c.can = answer.Capabilities
 	c.notify("initialized", struct{}{})
-	if len(s.Settings) > 0 {
-		c.notify("workspace/didChangeConfiguration", map[string]any{"settings": s.Settings})
+	if len(c.server.Settings) > 0 {
+		c.notify("workspace/didChangeConfiguration", map[string]any{"settings": c.server.Settings})
 	}
-	return c, nil
+	return err
 }
 
-func (c *client) inBytes() bool { return c.can.PositionEncoding == "utf-8" }
-
-// asked answers what a server asks: its settings. Everything else is refused, changes and commands too.
-func (c *client) asked(method string, params json.RawMessage) (any, *ResponseError) {
+// heard answers what a server asks: its settings. Everything else is refused, changes and commands too.
+func (c *client) heard(method string, params json.RawMessage) (answer any, known bool) {
 	switch method {
+	case "textDocument/publishDiagnostics":
+		c.published(params)
+	case "window/logMessage", "window/showMessage":
+		c.logged(params)
 	case "workspace/configuration":
 		var p struct{ Items []struct{ Section string } }
 		_ = json.Unmarshal(params, &p)
@@ -98,96 +98,72 @@ func (c *client) asked(method string, params json.RawMessage) (any, *ResponseErr
 		for i := range values {
 			values[i] = c.server.Settings[p.Items[i].Section]
 		}
-		return values, nil
+		return values, true
 	case "workspace/workspaceFolders", "client/registerCapability", "client/unregisterCapability":
-		return nil, nil // nothing is registered, and servers end without an answer
-	case "workspace/applyEdit":
-		return map[string]any{"applied": false, "failureReason": "this client applies no edits"}, nil
+		return nil, true // nothing is registered, and servers exit without an answer
 	}
-	return nil, &ResponseError{Code: methodNotFound, Message: "this client doesn't do that"}
+	return nil, false
 }
 
-func (c *client) notified(method string, params json.RawMessage) {
-	if method != "textDocument/publishDiagnostics" {
-		return
+// logged takes what the server has to say.
+func (c *client) logged(params json.RawMessage) {
+	var p struct {
+		Type    int // 1: an error
+		Message string
 	}
-	var p published
-	if json.Unmarshal(params, &p) != nil {
-		return
+	_ = json.Unmarshal(params, &p)
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	const most = 2 << 10
+	c.log += strings.TrimSpace(p.Message) + "\n"
+	c.log = c.log[max(0, len(c.log)-most):]
+	if p.Type == 1 {
+		c.trouble = humanize.Cut(strings.TrimSpace(p.Message), 300)
 	}
-	path := pathOf(p.URI)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.docs[path]
-	if d == nil || p.Version == nil || *p.Version != d.version { // without a version, it may be about an older text
-		return
-	}
-	d.published, d.list = d.version, c.diagnostics(path, p.Diagnostics)
-	close(c.news)
-	c.news = make(chan struct{})
 }
 
-// diagnostics returns errors and warnings, the errors first.
-func (c *client) diagnostics(path string, all []diagnostic) []Diagnostic {
-	var errs, rest []Diagnostic
-	for _, d := range all {
-		if len(errs)+len(rest) == maxKept {
-			break
+// messages returns the end of what the server logged, and the last error in it.
+func (c *client) messages() (log, trouble string) {
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	return strings.TrimSpace(c.process.Log() + "\n" + strings.ToValidUTF8(c.log, "")), c.trouble
+}
+
+// published takes diagnostics that the server sent by itself. Without a version, they may be about an older text.
+func (c *client) published(params json.RawMessage) {
+	var p struct {
+		URI         string
+		Version     int
+		Diagnostics []diagnostic
+	}
+	_ = json.Unmarshal(params, &p)
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	if d := c.document(pathOf(p.URI)); d != nil && p.Version == d.version {
+		d.published, d.list, c.silent = d.version, diagnosticsOf(d.path, p.Diagnostics), false
+		select {
+		case c.news <- struct{}{}:
+		default:
 		}
-		one := Diagnostic{
-			Path: path, Line: max(0, d.Range.Start.Line) + 1, Error: d.Severity <= 1,
-			Message: cut(textOf(d.Message), 2000), Source: cut(d.Source, 50),
-		}
-		if one.Error {
-			errs = append(errs, one)
-		} else if d.Severity == 2 {
-			rest = append(rest, one)
-		}
-	}
-	return append(errs, rest...)
-}
-
-// cut shortens a text from outside.
-func cut(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
-
-// enter waits for the turn to use the documents; leave ends it.
-func (c *client) enter(ctx context.Context) error {
-	select {
-	case <-c.turn:
-		return nil
-	default:
-	}
-	select {
-	case <-c.turn:
-		return nil
-	case <-c.done:
-		return c.reason()
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
-func (c *client) leave() { c.turn <- struct{}{} }
-
-// errTooLarge is for files that no server gets.
-var errTooLarge = fmt.Errorf("it is larger than %d MB, and isn't sent to language servers", maxText>>20)
+// document returns an open document; nil: it isn't open. The caller holds the lock, or is the client's goroutine.
+func (c *client) document(path string) *document {
+	if i := slices.IndexFunc(c.open, func(d *document) bool { return d.path == path }); i >= 0 {
+		return c.open[i]
+	}
+	return nil
+}
 
 // Text returns the text of a file as servers get it: with \n as the line ending.
 func Text(path string) (string, error) {
 	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxText) {
+		err = fmt.Errorf("it isn't a regular file of at most %d MB", maxText>>20)
+	}
 	if err != nil {
 		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("it isn't a regular file")
-	}
-	if info.Size() > maxText {
-		return "", errTooLarge
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -200,172 +176,112 @@ func Text(path string) (string, error) {
 	return d.Text, nil
 }
 
-// open gives the server a text of a file: as a new document, or as the next version of it. The caller has the turn.
-func (c *client) open(path, content string) *document {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.used++
-	d := c.docs[path]
-	if d == nil {
+// give gives the server a text of a file: as a new document, or as the next version of it.
+func (c *client) give(path, content string) *document {
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	d := c.document(path)
+	switch {
+	case d == nil:
 		d = &document{path: path, text: content, version: 1}
-		c.docs[path] = d
+		c.open = append(c.open, d)
 		c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 			"uri": uriOf(path), "languageId": c.server.language(path), "version": 1, "text": content,
 		}})
-	} else if d.text != content {
+	case d.text != content:
+		c.expire()
 		d.text, d.version = content, d.version+1
 		c.notify("textDocument/didChange", map[string]any{
 			"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
 			"contentChanges": []map[string]string{{"text": content}},
 		})
 	}
-	d.used = c.used
+	c.open = slices.DeleteFunc(c.open, func(other *document) bool { return other == d })
+	c.open = slices.Insert(c.open, 0, d)
 	return d
 }
 
-// version returns the version of a document; 0: it isn't open.
-func (c *client) version(path string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d := c.docs[path]; d != nil {
-		return d.version
-	}
-	return 0
-}
-
 // shut closes a document: the server reads the file from then on.
-func (c *client) shut(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.docs[path] != nil {
-		delete(c.docs, path)
-		c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]string{"uri": uriOf(path)}})
-	}
+func (c *client) shut(d *document) {
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	c.open = slices.DeleteFunc(c.open, func(other *document) bool { return other == d })
+	c.notify("textDocument/didClose", map[string]any{"textDocument": named(d.path)})
 }
 
 // sync gives the server the text that a file has now.
 func (c *client) sync(path string) (*document, error) {
+	at := modified(path) // before it is read: what changes later is noticed
 	content, err := Text(path)
 	if err != nil {
-		c.shut(path)
+		if d := c.document(path); d != nil {
+			c.shut(d)
+		}
 		return nil, err
 	}
-	return c.open(path, content), nil
+	d := c.give(path, content)
+	d.modified = at
+	if len(c.open) > maxOpen {
+		c.shut(c.open[maxOpen])
+	}
+	return d, nil
 }
 
-// syncAll gives the server the current texts of all documents, closes what is too much, and returns the others, the
-// latest first. changed reports that a text was another one.
-func (c *client) syncAll(except func(path string) bool) (list []*document, changed bool) {
-	for i, d := range c.opened() {
-		if i >= maxOpen {
-			c.shut(d.path)
-			continue
-		}
-		if except(d.path) {
-			continue
-		}
-		before := d.version
-		used := d.used
-		if d, err := c.sync(d.path); err == nil {
-			d.used = used
-			changed = changed || d.version != before
-			list = append(list, d)
+// modified returns when a file was modified; zero: it can't be read.
+func modified(path string) (at time.Time) {
+	if info, err := os.Stat(path); err == nil {
+		at = info.ModTime()
+	}
+	return at
+}
+
+// refresh gives the server the current texts of the open files that changed.
+func (c *client) refresh() {
+	for _, d := range slices.Clone(c.open) {
+		if !d.modified.Equal(modified(d.path)) {
+			_, _ = c.sync(d.path) // closed if it can't be read
 		}
 	}
-	return list, changed
 }
 
-// opened returns the documents, the latest first.
-func (c *client) opened() []*document {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.docs), func(a, b *document) int { return b.used - a.used })
-}
+// The kinds of changes on disk.
+const (
+	created = 1
+	changed = 2
+	deleted = 3
+)
 
-// changedFiles reports files to the server that changed on disk. kind is 1 for created, 2 for changed, 3 for deleted.
-func (c *client) changedFiles(kinds map[string]int) {
-	type event struct {
-		URI  string `json:"uri"`
-		Type int    `json:"type"`
-	}
-	var events []event
+// report tells the server which files changed on disk.
+func (c *client) report(kinds map[string]int) {
+	var events []map[string]any
 	for path, kind := range kinds {
-		events = append(events, event{uriOf(path), kind})
+		events = append(events, map[string]any{"uri": uriOf(path), "type": kind})
+		c.told[path] = modified(path)
 	}
 	if events != nil {
+		c.expire()
 		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": events})
 	}
 }
 
-// pulls reports whether the server answers with the diagnostics of a document when it is asked.
-func (c *client) pulls() bool { return c.server.TSServer || offered(c.can.DiagnosticProvider) }
-
-// pull returns the current diagnostics of a document.
-func (c *client) pull(ctx context.Context, d *document) ([]Diagnostic, error) {
-	if c.server.TSServer {
-		return c.pullTSServer(ctx, d.path)
-	}
-	if !offered(c.can.DiagnosticProvider) {
-		return c.awaitPublished(ctx, d)
-	}
-	for try := 0; ; try++ {
-		var report struct{ Items []diagnostic }
-		err := c.call(ctx, "textDocument/diagnostic", map[string]any{
-			"textDocument": map[string]string{"uri": uriOf(d.path)},
-		}, &report)
-		var failed *ResponseError
-		if errors.As(err, &failed) && (failed.Code == serverCancelled || failed.Code == contentModified) && try < 3 {
-			continue // it asks to be asked again
+// outdated reports whether files of an answer changed on disk since the server could read them, and tells it.
+func (c *client) outdated(a Answer) bool {
+	kinds := map[string]int{}
+	check := func(path string) {
+		since, ok := c.told[path]
+		if !ok {
+			since = c.told[""]
 		}
-		return c.diagnostics(d.path, report.Items), err
-	}
-}
-
-// awaitPublished waits for the diagnostics of the current version.
-func (c *client) awaitPublished(ctx context.Context, d *document) ([]Diagnostic, error) {
-	for {
-		c.mu.Lock()
-		current, list, news := d.published == d.version, d.list, c.news
-		c.mu.Unlock()
-		if current {
-			return list, nil
-		}
-		select {
-		case <-news:
-		case <-c.done:
-			return nil, c.reason()
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if c.document(path) == nil && modified(path).After(since) {
+			kinds[path] = changed
 		}
 	}
-}
-
-// pullTSServer asks TypeScript's own server, because what typescript-language-server publishes has no version.
-func (c *client) pullTSServer(ctx context.Context, path string) ([]Diagnostic, error) {
-	var all []diagnostic
-	for _, command := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
-		var answer struct {
-			Body []struct {
-				Start    struct{ Line int }
-				Text     string
-				Category string
-			}
-		}
-		if err := c.call(ctx, "workspace/executeCommand", map[string]any{
-			"command": "typescript.tsserverRequest", "arguments": []any{command, map[string]string{"file": path}},
-		}, &answer); err != nil {
-			return nil, err
-		}
-		severities := map[string]int{"error": 1, "warning": 2}
-		for _, b := range answer.Body {
-			one := diagnostic{Severity: 3, Source: "ts"}
-			if n, ok := severities[b.Category]; ok {
-				one.Severity = n
-			}
-			one.Message, _ = json.Marshal(b.Text)
-			one.Range.Start.Line = b.Start.Line - 1
-			all = append(all, one)
-		}
+	for _, f := range a.Found {
+		check(f.Path)
 	}
-	return c.diagnostics(path, all), nil
+	for _, f := range a.Edits {
+		check(f.Path)
+	}
+	c.report(kinds)
+	return len(kinds) > 0
 }

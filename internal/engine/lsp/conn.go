@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,9 +15,9 @@ import (
 
 // The limits of a conversation. A server that exceeds one is stopped.
 const (
-	maxBody    = 64 << 20
-	maxHeader  = 4 << 10
-	maxWaiting = 64 << 20 // bytes that the server hasn't read yet
+	maxBody   = 64 << 20
+	maxHeader = 4 << 10
+	maxUnread = 1000 // messages that the server hasn't read yet
 )
 
 // message is a request, a notification or a response.
@@ -26,104 +27,77 @@ type message struct {
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *ResponseError  `json:"error,omitempty"`
+	Error   *failure        `json:"error,omitempty"`
 }
 
-// ResponseError is an error that a server answered with.
-type ResponseError struct {
+// failure is an error that a server answers with, or gets.
+type failure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *ResponseError) Error() string { return e.Message }
+func (f *failure) Error() string { return f.Message }
 
-// The codes of errors.
+// The codes of failures.
 const (
 	methodNotFound  = -32601
 	contentModified = -32801
 	serverCancelled = -32802
 )
 
-// conn exchanges messages with a server. A server that breaks the protocol ends it.
+// conn exchanges messages with a server until its context ends. A server that breaks the protocol ends it.
 type conn struct {
-	notified func(method string, params json.RawMessage)
-	asked    func(method string, params json.RawMessage) (any, *ResponseError)
-	done     chan struct{} // closed at the end
+	ctx   context.Context // its cause is why it ended
+	end   context.CancelCauseFunc
+	heard func(method string, params json.RawMessage) (answer any, known bool) // what the server asks or reports
+	out   chan []byte
 
 	mu      sync.Mutex
-	next    int64
+	last    int
 	waiting map[string]chan message
-	why     error // of the end
-	queue   [][]byte
-	queued  int
-	more    chan struct{} // has a token if there is something in the queue
 }
 
-// talk starts to exchange messages. It ends when from ends, or with close.
-func talk(from io.Reader, to io.Writer, notified func(string, json.RawMessage),
-	asked func(string, json.RawMessage) (any, *ResponseError)) *conn {
-	c := &conn{
-		notified: notified, asked: asked, done: make(chan struct{}), waiting: map[string]chan message{},
-		more: make(chan struct{}, 1),
-	}
-	go c.read(from)
-	go c.write(to)
+// talk starts to exchange messages.
+func talk(ctx context.Context, server io.ReadWriter, heard func(string, json.RawMessage) (any, bool)) *conn {
+	c := &conn{heard: heard, out: make(chan []byte, maxUnread), waiting: map[string]chan message{}}
+	c.ctx, c.end = context.WithCancelCause(ctx)
+	go c.read(bufio.NewReaderSize(server, maxHeader))
+	go c.write(server)
 	return c
 }
 
-// close ends the conversation. The first reason counts.
-func (c *conn) close(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.why == nil {
-		c.why = why
-		close(c.done)
-	}
-}
+var errEnded = errors.New("it exited")
 
-func (c *conn) reason() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.why
-}
-
-func (c *conn) read(from io.Reader) {
-	r := bufio.NewReaderSize(from, maxHeader)
+func (c *conn) read(r *bufio.Reader) {
 	for {
 		body, err := readBody(r)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			err = errEnded
 		}
-		if err != nil {
-			c.close(err)
-			return
-		}
 		var m message
-		if err := json.Unmarshal(body, &m); err != nil {
-			c.close(fmt.Errorf("it sent an invalid message: %w", err))
+		if err == nil {
+			err = json.Unmarshal(body, &m)
+		}
+		if err != nil {
+			c.end(err)
 			return
 		}
 		c.receive(m)
 	}
 }
 
-var errEnded = errors.New("it exited")
-
 // readBody reads one message.
 func readBody(r *bufio.Reader) ([]byte, error) {
-	size, total := -1, 0
+	size, left := -1, maxHeader
 	for {
 		line, err := r.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, errors.New("it printed text that isn't a message")
+		if left -= len(line); left < 0 || errors.Is(err, bufio.ErrBufferFull) {
+			return nil, errors.New("it printed text that isn't a message, or a header that is too long")
 		}
 		if err != nil {
 			return nil, err
 		}
-		if total += len(line); total > maxHeader {
-			return nil, errors.New("it sent a header that is too long")
-		}
-		text := strings.TrimRight(string(line), "\r\n")
+		text := strings.TrimSpace(string(line))
 		if text == "" && size >= 0 {
 			break
 		}
@@ -132,28 +106,19 @@ func readBody(r *bufio.Reader) ([]byte, error) {
 			return nil, fmt.Errorf("it printed text that isn't a message: %.60q", text)
 		}
 		if strings.EqualFold(name, "Content-Length") {
-			if size, err = strconv.Atoi(strings.TrimSpace(value)); err != nil || size < 0 || size > maxBody {
-				return nil, fmt.Errorf("it announced a message of %.20s bytes, and the limit is %d",
-					strings.TrimSpace(value), maxBody)
+			value = strings.TrimSpace(value)
+			if size, err = strconv.Atoi(value); err != nil || size < 0 || size > maxBody {
+				return nil, fmt.Errorf("it announced a message of %.20s bytes, and the limit is %d", value, maxBody)
 			}
 		}
 	}
-	body := make([]byte, min(size, 1<<20)) // a size alone takes no memory
-	for at := 0; at < size; {
-		if at == len(body) {
-			body = append(body, make([]byte, min(len(body), size-at))...)
-		}
-		n, err := io.ReadFull(r, body[at:])
-		if at += n; err != nil {
-			return nil, err
-		}
-	}
-	return body[:size], nil
+	var body bytes.Buffer // grows with what comes: a size alone takes no memory
+	_, err := io.CopyN(&body, r, int64(size))
+	return body.Bytes(), err
 }
 
 func (c *conn) receive(m message) {
-	switch {
-	case m.Method == "":
+	if m.Method == "" {
 		c.mu.Lock()
 		answer := c.waiting[string(m.ID)]
 		delete(c.waiting, string(m.ID))
@@ -161,104 +126,74 @@ func (c *conn) receive(m message) {
 		if answer != nil {
 			answer <- m
 		}
-	case m.ID == nil:
-		c.notified(m.Method, m.Params)
-	default:
-		result, failed := c.asked(m.Method, m.Params)
-		reply := message{ID: m.ID, Error: failed}
-		if failed == nil {
-			reply.Result, _ = json.Marshal(result)
-		}
-		c.send(reply)
+		return
 	}
+	answer, known := c.heard(m.Method, m.Params)
+	switch {
+	case m.ID == nil:
+	case known:
+		c.send(message{ID: m.ID, Result: raw(answer)})
+	default:
+		c.send(message{ID: m.ID, Error: &failure{methodNotFound, "this client doesn't do that"}})
+	}
+}
+
+// raw returns the JSON of a value that has one.
+func raw(v any) json.RawMessage {
+	text, _ := json.Marshal(v)
+	return text
 }
 
 func (c *conn) send(m message) {
 	m.Version = "2.0"
-	body, err := json.Marshal(m)
-	if err != nil {
-		c.close(fmt.Errorf("write a message: %w", err))
-		return
-	}
-	text := append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(body)), body...)
-	c.mu.Lock()
-	c.queue, c.queued = append(c.queue, text), c.queued+len(text)
-	full := c.queued > maxWaiting
-	c.mu.Unlock()
-	if full {
-		c.close(errors.New("it doesn't read what it is sent"))
-	}
+	body := raw(m)
 	select {
-	case c.more <- struct{}{}:
+	case c.out <- fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body):
 	default:
+		c.end(errors.New("it doesn't read what it is sent"))
 	}
 }
 
 func (c *conn) write(to io.Writer) {
 	for {
 		select {
-		case <-c.more:
-		case <-c.done:
-			return
-		}
-		c.mu.Lock()
-		texts := c.queue
-		c.queue = nil
-		c.mu.Unlock()
-		for _, text := range texts {
+		case text := <-c.out:
 			if _, err := to.Write(text); err != nil {
-				c.close(errEnded)
+				c.end(errEnded)
 				return
 			}
-			c.mu.Lock()
-			c.queued -= len(text)
-			c.mu.Unlock()
+		case <-c.ctx.Done():
+			return
 		}
 	}
 }
 
-// notify sends a notification.
 func (c *conn) notify(method string, params any) {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		c.close(fmt.Errorf("write %s: %w", method, err))
-		return
-	}
-	c.send(message{Method: method, Params: raw})
+	c.send(message{Method: method, Params: raw(params)})
 }
 
 // call sends a request and waits for the answer. If the context ends, the server learns that.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", method, err)
-	}
 	answer := make(chan message, 1)
 	c.mu.Lock()
-	c.next++
-	id := strconv.FormatInt(c.next, 10)
+	c.last++
+	id := strconv.Itoa(c.last)
 	c.waiting[id] = answer
 	c.mu.Unlock()
-	c.send(message{ID: json.RawMessage(id), Method: method, Params: raw})
+	c.send(message{ID: json.RawMessage(id), Method: method, Params: raw(params)})
 	select {
 	case m := <-answer:
 		if m.Error != nil {
 			return m.Error
 		}
-		if result == nil || len(m.Result) == 0 {
-			return nil
-		}
-		if err := json.Unmarshal(m.Result, result); err != nil {
-			return fmt.Errorf("read the answer to %s: %w", method, err)
-		}
-		return nil
-	case <-c.done:
-		return c.reason()
+		return json.Unmarshal(m.Result, result)
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
 	case <-ctx.Done():
 		c.mu.Lock()
 		delete(c.waiting, id)
 		c.mu.Unlock()
-		c.notify("$/cancelRequest", map[string]json.RawMessage{"id": json.RawMessage(id)})
+		c.notify("$/cancelRequest", map[string]any{"id": json.RawMessage(id)})
 		return ctx.Err()
 	}
 }

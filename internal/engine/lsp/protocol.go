@@ -2,12 +2,13 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
 )
 
-// Position is a place in a text: a line and a number of code units in it, both from 0.
+// Position is a place in a text: a line and a number of UTF-16 code units in it, both from 0.
 type Position struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
@@ -19,126 +20,71 @@ type Range struct {
 	End   Position `json:"end"`
 }
 
-type location struct {
-	URI   string `json:"uri"`
-	Range Range  `json:"range"`
-	// of a link to a target, with which some servers answer
-	TargetURI            string `json:"targetUri"`
-	TargetSelectionRange Range  `json:"targetSelectionRange"`
-}
-
-// locations is an answer with one place, several or none.
-type locations []location
-
-func (l *locations) UnmarshalJSON(raw []byte) error {
-	if one := (location{}); len(raw) > 0 && raw[0] == '{' {
-		err := json.Unmarshal(raw, &one)
-		*l = locations{one}
-		return err
-	}
-	return json.Unmarshal(raw, (*[]location)(l))
-}
-
 type diagnostic struct {
-	Range    Range           `json:"range"`
-	Severity int             `json:"severity"`
-	Message  json.RawMessage `json:"message"` // a string, or markup
-	Source   string          `json:"source"`
-	Code     json.RawMessage `json:"code"`
-}
-
-type published struct {
-	URI         string       `json:"uri"`
-	Version     *int         `json:"version"`
-	Diagnostics []diagnostic `json:"diagnostics"`
+	Range    Range
+	Severity int // 1: an error, 2: a warning; 0: the client decides
+	Message  any // a string, or markup
 }
 
 type textEdit struct {
-	Range   Range  `json:"range"`
-	NewText string `json:"newText"`
+	Range   Range
+	NewText string
 }
 
 type workspaceEdit struct {
-	Changes         map[string][]textEdit `json:"changes"`
+	Changes         map[string][]textEdit
 	DocumentChanges []struct {
-		Kind         string `json:"kind"` // create, rename or delete; "": edits
-		TextDocument struct {
-			URI     string `json:"uri"`
-			Version *int   `json:"version"`
-		} `json:"textDocument"`
-		Edits []textEdit `json:"edits"`
-	} `json:"documentChanges"`
-}
-
-// symbol is a symbol of a document or of the workspace, in any of the forms that servers use.
-type symbol struct {
-	Name           string   `json:"name"`
-	Kind           int      `json:"kind"`
-	ContainerName  string   `json:"containerName"`
-	Location       location `json:"location"`
-	URI            string   `json:"uri"`
-	SelectionRange Range    `json:"selectionRange"`
-	Children       []symbol `json:"children"`
-}
-
-// symbolKinds are the names of the kinds of symbols, from 1.
-var symbolKinds = strings.Fields("file module namespace package class method property field constructor enum " +
-	"interface function variable constant string number boolean array object key null enum-member struct event " +
-	"operator type-parameter")
-
-func kindName(kind int) string {
-	if kind < 1 || kind > len(symbolKinds) {
-		return "symbol"
+		Kind         string // create, rename or delete; "": edits
+		TextDocument struct{ URI string }
+		Edits        []textEdit
 	}
-	return symbolKinds[kind-1]
 }
 
-// capabilities are what a server can do.
-type capabilities struct {
-	PositionEncoding       string          `json:"positionEncoding"`
-	DiagnosticProvider     json.RawMessage `json:"diagnosticProvider"`
-	DefinitionProvider     json.RawMessage `json:"definitionProvider"`
-	ReferencesProvider     json.RawMessage `json:"referencesProvider"`
-	ImplementationProvider json.RawMessage `json:"implementationProvider"`
-	HoverProvider          json.RawMessage `json:"hoverProvider"`
-	DocumentSymbolProvider json.RawMessage `json:"documentSymbolProvider"`
-	WorkspaceSymbols       json.RawMessage `json:"workspaceSymbolProvider"`
-	CallHierarchyProvider  json.RawMessage `json:"callHierarchyProvider"`
-	RenameProvider         json.RawMessage `json:"renameProvider"`
+// item is what stands for a place: a location, a symbol in any of its forms, or a function.
+type item struct {
+	URI            string
+	Range          Range
+	Location       *item
+	SelectionRange *Range
+	Name           string
+	Children       []item
 }
 
-// offered reports whether a capability is there.
-func offered(raw json.RawMessage) bool {
-	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
+// items is an answer with one place, several or none.
+type items []item
+
+func (l *items) UnmarshalJSON(text []byte) error {
+	if text[0] == '{' {
+		text = append(append([]byte{'['}, text...), ']')
+	}
+	return json.Unmarshal(text, (*[]item)(l))
 }
+
+// clientCan is what servers learn about this client.
+const clientCan = `{
+"workspace": {"configuration": true, "workspaceFolders": true, "applyEdit": false,
+	"workspaceEdit": {"documentChanges": true}, "didChangeWatchedFiles": {"dynamicRegistration": false}},
+"textDocument": {"synchronization": {}, "publishDiagnostics": {"versionSupport": true}, "diagnostic": {},
+	"documentSymbol": {"hierarchicalDocumentSymbolSupport": true}, "hover": {"contentFormat": ["markdown", "plaintext"]},
+	"definition": {}, "references": {}, "implementation": {}, "rename": {}, "callHierarchy": {}}}`
 
 // initialization returns the parameters of the first request.
-func initialization(root string, init json.RawMessage) map[string]any {
+func initialization(root string, options json.RawMessage) map[string]any {
 	return map[string]any{
 		"processId":  nil, // it may be in another PID namespace
 		"clientInfo": map[string]string{"name": "adze"}, "rootUri": uriOf(root), "rootPath": root,
 		"workspaceFolders":      []map[string]string{{"uri": uriOf(root), "name": filepath.Base(root)}},
-		"initializationOptions": init,
-		"capabilities": map[string]any{
-			"general": map[string]any{"positionEncodings": []string{"utf-8", "utf-16"}},
-			"workspace": map[string]any{
-				"configuration": true, "workspaceFolders": true, "applyEdit": false,
-				"workspaceEdit":         map[string]any{"documentChanges": true},
-				"didChangeWatchedFiles": map[string]any{"dynamicRegistration": false},
-			},
-			"textDocument": map[string]any{
-				"synchronization":    map[string]any{"didSave": true},
-				"publishDiagnostics": map[string]any{"versionSupport": true},
-				"diagnostic":         map[string]any{"dynamicRegistration": false},
-				"documentSymbol":     map[string]any{"hierarchicalDocumentSymbolSupport": true},
-				"hover":              map[string]any{"contentFormat": []string{"markdown", "plaintext"}},
-				"definition":         map[string]any{"linkSupport": false},
-				"callHierarchy":      map[string]any{}, "references": map[string]any{},
-				"implementation": map[string]any{}, "rename": map[string]any{},
-			},
-		},
+		"initializationOptions": options, "capabilities": json.RawMessage(clientCan),
 	}
 }
+
+// offered reports whether a capability of a server is there.
+func offered(capability json.RawMessage) bool {
+	return len(capability) > 0 && string(capability) != "null" && string(capability) != "false"
+}
+
+// named returns the parameter that names a file.
+func named(path string) map[string]any { return map[string]any{"uri": uriOf(path)} }
 
 // uriOf returns the URI of a file.
 func uriOf(path string) string {
@@ -163,24 +109,58 @@ func pathOf(uri string) string {
 }
 
 // textOf returns a text in any of the forms that servers use for hovers and messages.
-func textOf(raw json.RawMessage) string {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return one
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case map[string]any:
+		return textOf(v["value"])
+	case []any:
+		var texts []string
+		for _, part := range v {
+			texts = append(texts, textOf(part))
+		}
+		return strings.Join(texts, "\n\n")
 	}
-	var markup struct{ Value string }
-	if json.Unmarshal(raw, &markup) == nil && markup.Value != "" {
-		return markup.Value
-	}
-	var several []json.RawMessage
-	if json.Unmarshal(raw, &several) != nil {
-		return ""
-	}
-	var texts []string
-	for _, part := range several {
-		if text := textOf(part); text != "" {
-			texts = append(texts, text)
+	return ""
+}
+
+// units counts the UTF-16 code units of a text.
+func units(text string) (n int) {
+	for _, r := range text {
+		n++
+		if r > 0xFFFF {
+			n++
 		}
 	}
-	return strings.Join(texts, "\n\n")
+	return n
+}
+
+// offset returns the byte that a position stands for. A position after the end of a line is its end, as the protocol
+// says; one in a character is an error, because the server has another text.
+func offset(text string, p Position) (int, error) {
+	start := 0
+	for range p.Line {
+		i := strings.IndexByte(text[start:], '\n')
+		if i < 0 {
+			if p.Character == 0 && p.Line == strings.Count(text, "\n")+1 {
+				return len(text), nil
+			}
+			return 0, fmt.Errorf("the server named line %d, which doesn't exist", p.Line+1)
+		}
+		start += i + 1
+	}
+	line, _, _ := strings.Cut(text[start:], "\n")
+	n := 0
+	for i, r := range line {
+		if n >= p.Character {
+			line = line[:i]
+			break
+		}
+		n += units(string(r))
+	}
+	if n > p.Character || p.Line < 0 {
+		return 0, fmt.Errorf("the server named a place inside a character of line %d", p.Line+1)
+	}
+	return start + len(line), nil
 }

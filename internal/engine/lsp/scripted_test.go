@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // scripted is a server in this process. Its documents have an error in each line with "bad", and a warning in each line
@@ -22,7 +22,7 @@ type scripted struct {
 	out     *io.PipeWriter
 	toUs    *io.PipeWriter
 	fromUs  *io.PipeReader
-	answers map[string]func(params json.RawMessage) (any, *ResponseError)
+	answers map[string]func(params json.RawMessage) (any, *failure)
 	can     map[string]any
 
 	mu       sync.Mutex
@@ -37,9 +37,9 @@ type scripted struct {
 func newScripted(t *testing.T) *scripted {
 	s := &scripted{
 		t: t, texts: map[string]string{}, versions: map[string]int{},
-		answers: map[string]func(json.RawMessage) (any, *ResponseError){},
+		answers: map[string]func(json.RawMessage) (any, *failure){},
 		can: map[string]any{"diagnosticProvider": map[string]any{}, "definitionProvider": true, "renameProvider": true,
-			"documentSymbolProvider": true, "hoverProvider": true, "referencesProvider": true},
+			"documentSymbolProvider": true, "hoverProvider": true, "referencesProvider": true, "callHierarchyProvider": true, "workspaceSymbolProvider": true},
 	}
 	s.in, s.toUs = io.Pipe()
 	s.fromUs, s.out = io.Pipe()
@@ -77,6 +77,24 @@ func (s *scripted) send(m message) {
 	m.Version = "2.0"
 	body, _ := json.Marshal(m)
 	fmt.Fprintf(s.out, "Content-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+// does has the server call a function for a method.
+func (s *scripted) does(method string, do func(params json.RawMessage) (any, *failure)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[method] = do
+}
+
+// answering answers a method with a value.
+func (s *scripted) answering(method string, value any) {
+	s.does(method, func(json.RawMessage) (any, *failure) { return value, nil })
+}
+
+func (s *scripted) wasStopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
 }
 
 func (s *scripted) notify(method string, params any) {
@@ -134,7 +152,7 @@ func (s *scripted) run() {
 			continue
 		}
 		var result any
-		var failed *ResponseError
+		var failed *failure
 		switch {
 		case answer != nil:
 			result, failed = answer(m.Params)
@@ -154,11 +172,6 @@ func (s *scripted) run() {
 // serve returns servers whose processes are those, one after the other.
 func serve(t *testing.T, list ...*scripted) (*Servers, string) {
 	t.Helper()
-	return serveIdle(t, 0, list...)
-}
-
-func serveIdle(t *testing.T, idle time.Duration, list ...*scripted) (*Servers, string) {
-	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +179,7 @@ func serveIdle(t *testing.T, idle time.Duration, list ...*scripted) (*Servers, s
 	next := 0
 	var mu sync.Mutex
 	s := New(Options{
-		Servers: []Server{{Name: "scripted", Files: map[string]string{".x": "x"}}}, Root: dir, Idle: idle,
+		Servers: []Server{{Name: "scripted", Files: map[string]string{".x": "x"}}}, Root: dir,
 		Hide: func(path string) bool { return strings.Contains(path, "secret") },
 		Start: func(Server) (Process, error) {
 			mu.Lock()
@@ -182,6 +195,13 @@ func serveIdle(t *testing.T, idle time.Duration, list ...*scripted) (*Servers, s
 	t.Cleanup(s.Close)
 	return s, dir
 }
+
+// ask asks about a name, and waits for the server.
+func (s *Servers) ask(op Operation, path string, line int, name string) (Answer, error) {
+	return s.Ask(context.Background(), Question{Operation: op, Path: path, Line: line, Name: name, NewName: "new", Wait: true})
+}
+
+func (s *Servers) ready() bool { return s.States()[0].State == Running }
 
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()

@@ -3,7 +3,7 @@
 //
 //	servers := lsp.New(lsp.Options{Servers: installed, Root: dir, Start: start, Hide: hide})
 //	defer servers.Close()
-//	places, err := servers.References(ctx, lsp.Place{Path: path, Line: 12, Name: "Open"})
+//	answer, err := servers.Ask(ctx, lsp.Question{Operation: lsp.References, Path: path, Line: 12, Name: "Open"})
 //
 // Servers are programs that read a project that may be hostile, so callers start them in a sandbox, and nothing that
 // they ask is done: no edits, no commands. What they answer is data from outside, with limits on everything.
@@ -28,12 +28,13 @@ type Options struct {
 	Idle time.Duration // after which a server is stopped; 0: ten minutes
 }
 
-// The limits of starts.
+// The limits of servers.
 const (
-	maxStarts  = 3 // the first one, and two restarts after failures
-	startTime  = time.Minute
-	warmTime   = 5 * time.Minute
-	answerTime = time.Minute
+	maxFailures = 3    // of the first start, and two restarts
+	maxJobs     = 1000 // that wait, each a change or a file that was read
+	startTime   = time.Minute
+	warmTime    = 5 * time.Minute
+	answerTime  = 2 * time.Minute // a rename in a large project takes long the first time
 )
 
 // Servers are the language servers of a session.
@@ -42,7 +43,6 @@ type Servers struct {
 	all     []*running
 	ctx     context.Context // of the session
 	end     context.CancelFunc
-	mu      sync.Mutex // while work begins
 	work    sync.WaitGroup
 }
 
@@ -54,396 +54,345 @@ func New(o Options) *Servers {
 	s := &Servers{options: o}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	for _, one := range o.Servers {
-		s.all = append(s.all, &running{Server: one, owner: s, changed: make(chan struct{})})
+		r := &running{
+			Server: one, Servers: s, jobs: make(chan func(), maxJobs),
+			state: Status{Name: one.Name, Program: one.Program, State: NotStarted},
+		}
+		s.all = append(s.all, r)
+		s.work.Go(r.run)
 	}
 	return s
 }
 
-// running is a server, whether it runs or not.
+// Close stops all servers.
+func (s *Servers) Close() {
+	if s != nil {
+		s.end()
+		s.work.Wait()
+	}
+}
+
+// running is a server, whether it runs or not. One goroutine talks with it.
 type running struct {
 	Server
-	owner *Servers
+	*Servers
+	jobs     chan func()
+	failures int
 
-	mu      sync.Mutex
-	client  *client
-	ready   bool // it has answered the first question about code
-	since   time.Time
-	failed  error // why it ended or didn't start
-	starts  int   // that failed, or ended in a failure
-	idle    *time.Timer
-	queue   []Change // to be compared
-	files   []string // to be opened
-	working bool
-	log     string        // of the last process
-	changed chan struct{} // closed when any of this changes
+	mu       sync.Mutex // of what others use too
+	client   *client    // nil: it doesn't run
+	state    Status
+	since    time.Time
+	busy     int           // jobs that aren't done
+	idle     chan struct{} // closed when all are
+	news     News          // after the last job
+	reported bool          // by News
 }
 
-// tell wakes those who wait for a change of the state. The caller holds the lock.
-func (r *running) tell() {
-	close(r.changed)
-	r.changed = make(chan struct{})
-}
+// The states of a server.
+const (
+	NotStarted = "not started"
+	Starting   = "starting"
+	Running    = "running"
+	Stopped    = "stopped"
+	Failed     = "failed"
+)
 
-// For reports whether there is a server for a file.
-func (s *Servers) For(path string) bool { return s.of(path) != nil }
-
-func (s *Servers) of(path string) *running {
-	if s == nil {
-		return nil
-	}
-	for _, r := range s.all {
-		if r.language(path) != "" {
-			return r
-		}
-	}
-	return nil
-}
-
-// StartingError means that a server isn't ready yet.
-type StartingError struct {
-	Server string
-	For    time.Duration
-}
-
-func (e *StartingError) Error() string {
-	return fmt.Sprintf("%s is starting (%d s so far)", e.Server, int(e.For.Seconds()))
-}
-
-// Touch is called for a file that is read: its server starts, and opens it. It doesn't wait.
-func (s *Servers) Touch(path string) {
-	if r := s.of(path); r != nil && !s.options.Hide(path) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if len(r.files) < maxOpen && !slices.Contains(r.files, path) {
-			r.files = append(r.files, path)
-		}
-		r.begin()
-	}
-}
-
-// Changed is called after files changed on disk. It doesn't wait: News has the result.
-func (s *Servers) Changed(changes []Change) {
-	if s == nil {
-		return
-	}
-	for _, r := range s.all {
-		own := slices.ContainsFunc(changes, func(c Change) bool { return r.language(c.Path) != "" })
-		r.mu.Lock()
-		if (own || r.client != nil) && r.starts < maxStarts { // other files matter too, such as go.mod
-			r.queue = mergeChanges(r.queue, changes)
-			r.begin()
-		}
-		r.mu.Unlock()
-	}
-}
-
-// mergeChanges adds changes to those that weren't compared yet: what counts is the text before the first one.
-func mergeChanges(queue, more []Change) []Change {
-	for _, c := range more {
-		if !slices.ContainsFunc(queue, func(q Change) bool { return q.Path == c.Path }) {
-			queue = append(queue, c)
-		}
-	}
-	return queue
-}
-
-// Ready reports whether a server that runs answers quickly: whether News may wait for one.
-func (s *Servers) Ready() bool {
-	return s != nil && slices.ContainsFunc(s.all, func(r *running) bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.ready
-	})
-}
-
-// News returns how diagnostics changed. It waits for servers that are ready until the context ends. What isn't known by
-// then is in later News, and nothing is in it that isn't current.
-func (s *Servers) News(ctx context.Context) (all News) {
-	if s == nil {
-		return News{}
-	}
-	for _, r := range s.all {
-		c := r.settled(ctx)
-		if c == nil || c.enter(ctx) != nil {
-			continue
-		}
-		if !r.busy() {
-			n := c.compared.news()
-			all.New, all.Fixed = append(all.New, n.New...), append(all.Fixed, n.Fixed...)
-		}
-		c.leave()
-	}
-	return all
-}
-
-func (r *running) busy() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.working || len(r.queue) > 0
-}
-
-// settled waits until nothing is to be compared; nil: there is something.
-func (r *running) settled(ctx context.Context) *client {
-	for {
-		r.mu.Lock()
-		c, working, ready, changed := r.client, r.working || len(r.queue) > 0, r.ready, r.changed
-		r.mu.Unlock()
-		switch {
-		case c == nil || !ready:
-			return nil
-		case !working:
-			return c
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// begin starts to work off what is to be done. The caller holds the lock.
-func (r *running) begin() {
-	if !r.working && r.starts < maxStarts && r.owner.spawn(r.run) {
-		r.working = true
-		if r.client == nil {
-			r.failed, r.since = nil, time.Now()
-		}
-	}
-}
-
-// spawn runs a function in the background, unless the session ends.
-func (s *Servers) spawn(run func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ctx.Err() != nil {
-		return false
-	}
-	s.work.Go(run)
-	return true
-}
-
-// run starts the server if needed, and does what is to be done.
-func (r *running) run() {
-	ctx := r.owner.ctx
-	for {
-		c, err := r.start(ctx)
-		r.mu.Lock()
-		files, changes := r.files, r.queue
-		r.files, r.queue = nil, nil
-		if err != nil || len(files)+len(changes) == 0 && r.ready {
-			r.working = false
-			r.tell()
-			r.mu.Unlock()
-			return
-		}
-		wait := diagnoseFor
-		if !r.ready {
-			wait = warmTime
-		}
-		r.mu.Unlock()
-		r.do(ctx, c, files, changes, wait)
-	}
-}
-
-// do opens files and compares changes.
-func (r *running) do(ctx context.Context, c *client, files []string, changes []Change, wait time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	if c.enter(ctx) != nil {
-		return
-	}
-	defer c.leave()
-	var err error
-	if len(changes) > 0 {
-		err = c.compare(ctx, changes)
-	}
-	for _, path := range files {
-		if err == nil {
-			err = c.look(ctx, path)
-		}
-	}
-	if !c.pulls() && err == nil && offered(c.can.WorkspaceSymbols) {
-		var none []symbol
-		_ = c.call(ctx, "workspace/symbol", map[string]string{"query": "adze"}, &none) // answered when it has loaded
-	}
-	r.mu.Lock()
-	r.ready = true
-	r.tell()
-	r.mu.Unlock()
-}
-
-// start returns the conversation with the server, which is started if it doesn't run.
-func (r *running) start(ctx context.Context) (*client, error) {
-	r.mu.Lock()
-	c := r.client
-	r.mu.Unlock()
-	if c != nil {
-		if why := c.process.Outdated(); why != "" {
-			r.stop(c, nil)
-			c = nil
-		} else {
-			r.used()
-			return c, nil
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	p, err := r.owner.options.Start(r.Server)
-	if err == nil {
-		limited, cancel := context.WithTimeout(ctx, startTime)
-		defer cancel()
-		if c, err = dial(limited, r.Server, p, r.owner.options); err != nil {
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = errors.New("it didn't answer the initialization")
-			}
-			p.Stop()
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil {
-		r.failed, r.starts = err, r.starts+1
-		if p != nil {
-			r.log = p.Log()
-		}
-		return nil, err
-	}
-	r.client, r.ready, r.failed = c, false, nil
-	r.idle = time.AfterFunc(r.owner.options.Idle, func() { r.rest(c) })
-	r.owner.work.Go(func() { // this runs in work too, so it can't be waited for yet
-		select {
-		case <-c.done:
-			r.stop(c, c.reason())
-		case <-ctx.Done():
-			r.stop(c, nil)
-		}
-	})
-	return c, nil
-}
-
-// used keeps the server from being stopped as idle.
-func (r *running) used() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.idle != nil {
-		r.idle.Reset(r.owner.options.Idle)
-	}
-}
-
-// rest stops a process that was idle for long enough.
-func (r *running) rest(c *client) {
-	r.mu.Lock()
-	if busy := r.working || len(c.turn) == 0; busy {
-		r.idle.Reset(r.owner.options.Idle)
-		r.mu.Unlock()
-		return
-	}
-	r.mu.Unlock()
-	r.stop(c, nil)
-}
-
-// errStopped ends the conversation with a server that was stopped on purpose.
-var errStopped = errors.New("it was stopped")
-
-// stop stops a process. why is its failure; nil: it is stopped on purpose.
-func (r *running) stop(c *client, why error) {
-	c.close(errStopped)
-	c.process.Stop()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.client != c {
-		return
-	}
-	r.client, r.ready, r.log = nil, false, c.process.Log()
-	r.idle.Stop()
-	r.tell()
-	if why != nil && !errors.Is(why, errStopped) {
-		r.failed, r.starts = why, r.starts+1
-	}
-}
-
-// get returns the conversation with the server of a file. If the server isn't ready it starts, and the error is a
-// *StartingError: unless wait is set.
-func (r *running) get(ctx context.Context, path string, wait bool) (*client, error) {
-	if path != "" {
-		r.owner.Touch(path)
-	} else {
-		r.mu.Lock()
-		r.begin()
-		r.mu.Unlock()
-	}
-	for {
-		r.mu.Lock()
-		c, ready, failed, starts, since := r.client, r.ready, r.failed, r.starts, r.since
-		log, changed := r.log, r.changed
-		r.mu.Unlock()
-		switch {
-		case c != nil && ready:
-			return c, nil
-		case failed != nil && c == nil || starts >= maxStarts:
-			return nil, failure(r.Name, failed, log)
-		case !wait:
-			return nil, &StartingError{r.Name, time.Since(since)}
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func failure(name string, why error, log string) error {
-	if log = cut(log, 300); log != "" {
-		return fmt.Errorf("%s doesn't run: %w. It printed: %s", name, why, log)
-	}
-	return fmt.Errorf("%s doesn't run: %w", name, why)
-}
-
-// State is the state of a server, for users.
-type State struct {
+// Status is the state of a server, for users.
+type Status struct {
 	Name, Program string
-	State         string // "not started", "starting", "running", "stopped" or "failed"
+	State         string
 	Why           string // it failed
 	For           time.Duration
 	Log           string // the end of what it printed
 }
 
 // States returns the state of all servers.
-func (s *Servers) States() (out []State) {
+func (s *Servers) States() (out []Status) {
 	if s == nil {
 		return nil
 	}
 	for _, r := range s.all {
-		r.mu.Lock()
-		one := State{Name: r.Name, Program: r.Program, State: "not started", Log: r.log}
-		switch {
-		case r.client != nil && r.ready:
-			one.State = "running"
-		case r.client != nil || r.working:
-			one.State = "starting"
-		case r.failed != nil:
-			one.State, one.Why = "failed", r.failed.Error()
-		case !r.since.IsZero():
-			one.State = "stopped"
-		}
-		if r.client != nil {
-			one.Log, one.For = r.client.process.Log(), time.Since(r.since)
-		}
-		r.mu.Unlock()
-		out = append(out, one)
+		out = append(out, r.get())
 	}
 	return out
 }
 
-// Close stops all servers.
-func (s *Servers) Close() {
+func (r *running) get() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.state
+	if r.client != nil {
+		one.Log, _ = r.client.messages()
+		one.For = time.Since(r.since)
+	}
+	return one
+}
+
+// set changes the state. why is a failure.
+func (r *running) set(c *client, state string, why error) {
+	now := r.get()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if state == Starting && c == nil {
+		r.since = time.Now()
+	}
+	r.client, r.state.State, r.state.Why, r.state.Log, r.news = c, state, "", now.Log, News{}
+	if why != nil {
+		r.failures++
+		r.state.State, r.state.Why = Failed, why.Error()
+	}
+}
+
+// For reports whether there is a server for a file.
+func (s *Servers) For(path string) bool { return s.of(path) != nil }
+
+func (s *Servers) of(path string) *running {
 	if s != nil {
-		s.mu.Lock()
-		s.end()
-		s.mu.Unlock()
-		s.work.Wait()
+		for _, r := range s.all {
+			if r.language(path) != "" {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// Touch is called for a file that is read: its server starts, and opens it. It doesn't wait.
+func (s *Servers) Touch(path string) {
+	if r := s.of(path); r != nil && !s.options.Hide(path) {
+		was := modified(path)
+		r.do(func() {
+			_ = r.follow(func(ctx context.Context, c *client) {
+				if modified(path).Equal(was) { // otherwise its diagnostics before the change aren't known
+					c.look(ctx, path)
+				}
+			})
+		})
+	}
+}
+
+// Changed is called after files changed on disk. It doesn't wait: News has the result.
+func (s *Servers) Changed(changes []Change) {
+	if s == nil || len(changes) == 0 {
+		return
+	}
+	for _, r := range s.all {
+		own := slices.ContainsFunc(changes, func(c Change) bool { return r.language(c.Path) != "" })
+		if state := r.get().State; own || state == Running || state == Starting { // go.mod matters too
+			r.do(func() { _ = r.follow(func(ctx context.Context, c *client) { c.compare(ctx, changes) }) })
+		}
+	}
+}
+
+// do has the server's goroutine run a function. It doesn't wait.
+func (r *running) do(job func()) (ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case r.jobs <- job:
+		if r.busy++; r.busy == 1 {
+			r.idle = make(chan struct{})
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// run talks with the server until the session ends.
+func (r *running) run() {
+	idle := time.NewTimer(r.options.Idle)
+	for {
+		var ended <-chan struct{}
+		if idle.Stop(); r.client != nil {
+			ended = r.client.ctx.Done()
+			idle.Reset(r.options.Idle)
+		}
+		select {
+		case job := <-r.jobs:
+			r.work(job)
+		case <-ended:
+			r.stop(context.Cause(r.client.ctx))
+		case <-idle.C:
+			r.stop(nil)
+		case <-r.ctx.Done():
+			r.stop(nil)
+			return
+		}
+	}
+}
+
+// work runs a job. Nothing else changes what is known about diagnostics.
+func (r *running) work(job func()) {
+	r.mu.Lock()
+	if r.reported && r.client != nil {
+		r.client.reported()
+	}
+	r.reported = false
+	r.mu.Unlock()
+	job()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client != nil {
+		r.news = r.client.unreported()
+	}
+	if r.busy--; r.busy == 0 {
+		close(r.idle)
+	}
+}
+
+// follow starts the server if it doesn't run, and has it follow what happened to files.
+func (r *running) follow(what func(context.Context, *client)) error {
+	if err := r.start(); err != nil {
+		return err
+	}
+	limit, warm := diagnoseFor, r.state.State == Running
+	if !warm {
+		limit = warmTime
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
+	defer cancel()
+	if what(ctx, r.client); !warm {
+		r.client.warmUp(ctx)
+		r.set(r.client, Running, nil)
+	}
+	return nil
+}
+
+// start starts the server, unless it runs.
+func (r *running) start() error {
+	if r.alive() {
+		return nil
+	}
+	if r.failures >= maxFailures {
+		return r.unready()
+	}
+	r.set(nil, Starting, nil)
+	p, err := r.options.Start(r.Server)
+	if err != nil {
+		r.set(nil, Failed, err)
+		return r.unready()
+	}
+	c := newClient(r.ctx, r.Server, p, r.options)
+	r.set(c, Starting, nil)
+	ctx, cancel := context.WithTimeout(r.ctx, startTime)
+	defer cancel()
+	if err = c.initialize(ctx); err == nil {
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("it didn't answer the initialization")
+	}
+	r.stop(err)
+	return r.unready()
+}
+
+// alive reports whether the server runs. One that exited, or may not be used any longer, is stopped.
+func (r *running) alive() bool {
+	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated() != "") {
+		r.stop(context.Cause(c.ctx))
+	}
+	return r.client != nil
+}
+
+// stop stops the process. why is its failure; nil: it is stopped on purpose.
+func (r *running) stop(why error) {
+	if c := r.client; c != nil {
+		c.end(nil)
+		c.process.Stop()
+		r.set(nil, Stopped, why)
+	}
+}
+
+// ErrStarting means that a server isn't ready yet.
+var ErrStarting = errors.New("is starting")
+
+// unready is why there is no answer.
+func (r *running) unready() error {
+	switch now := r.get(); {
+	case now.State != Failed:
+		return fmt.Errorf("%s %w", r.Name, ErrStarting)
+	case now.Log != "":
+		return fmt.Errorf("%s doesn't run: %s. It printed: %s", r.Name, now.Why, now.Log[max(0, len(now.Log)-300):])
+	default:
+		return fmt.Errorf("%s doesn't run: %s", r.Name, now.Why)
+	}
+}
+
+// Ask asks the server of a file or, without one, all servers.
+func (s *Servers) Ask(ctx context.Context, q Question) (all Answer, err error) {
+	if q.Path != "" {
+		if r := s.of(q.Path); r != nil {
+			return r.ask(ctx, q)
+		}
+		return all, errors.New("no language server is for such files")
+	}
+	for _, r := range s.all {
+		a, err := r.ask(ctx, q)
+		if err != nil {
+			all.Missing = append(all.Missing, err.Error())
+		}
+		all.Found, all.Hidden = append(all.Found, a.Found...), all.Hidden+a.Hidden
+		all.Missing = append(all.Missing, a.Missing...)
+	}
+	return all, ctx.Err()
+}
+
+// News returns how diagnostics changed. With wait, it waits until those after all changes are known, or the context ends. What
+// isn't known by then is in later News, and nothing is in it that isn't current.
+func (s *Servers) News(ctx context.Context, wait bool) (all News) {
+	if s == nil {
+		return News{}
+	}
+	for _, r := range s.all {
+		r.mu.Lock()
+		idle := r.idle
+		wait := wait && r.busy > 0 && r.state.State == Running
+		r.mu.Unlock()
+		if wait {
+			select {
+			case <-idle:
+			case <-ctx.Done():
+			}
+		}
+		r.mu.Lock()
+		if r.busy == 0 && !r.reported {
+			all.New, all.Fixed, r.reported = append(all.New, r.news.New...), append(all.Fixed, r.news.Fixed...), true
+		}
+		r.mu.Unlock()
+	}
+	return all
+}
+
+// ask returns an error at once if the server isn't ready, unless the question waits for it.
+func (r *running) ask(ctx context.Context, q Question) (Answer, error) {
+	if !q.Wait && r.get().State != Running {
+		r.do(func() { _ = r.follow(func(ctx context.Context, c *client) { c.look(ctx, q.Path) }) })
+		return Answer{}, r.unready()
+	}
+	answers := make(chan Answer, 1)
+	if !r.do(func() {
+		var a Answer
+		switch {
+		case q.Wait:
+			a.err = r.follow(func(context.Context, *client) {})
+		case !r.alive():
+			a.err = r.unready()
+		}
+		if a.err == nil {
+			a = r.client.ask(ctx, q)
+		}
+		answers <- a
+	}) {
+		return Answer{}, fmt.Errorf("%s has too much to do", r.Name)
+	}
+	select {
+	case a := <-answers:
+		return a, a.err
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	case <-r.ctx.Done():
+		return Answer{}, errors.New("the session has ended")
 	}
 }

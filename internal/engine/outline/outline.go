@@ -23,7 +23,9 @@ type Declaration struct {
 const (
 	maxSource       = 2 << 20 // bytes of a source file; longer ones are generated
 	maxDeclarations = 50_000
-	maxName         = 80 // bytes; a longer name is left out, because a part of a name can be a part of a secret
+	maxName         = 80      // bytes; a longer name is left out, because a part of a name can be a part of a secret
+	maxColumns      = 400     // bytes of a line that are searched for a declaration
+	maxSearched     = 1 << 20 // bytes of such lines; those in functions don't count
 )
 
 // Of returns the declarations of a file, in order; none if its language is unknown or it is longer than 2 MB. The name
@@ -34,6 +36,79 @@ func Of(name, source string) []Declaration {
 		return nil
 	}
 	return l.declarations(source)
+}
+
+// outer is a declaration around a line.
+type outer struct {
+	indent, inside int // inside: the indentation of the last declaration in it; 0: none yet
+	container      bool
+}
+
+// declarations searches source line by line.
+func (l *language) declarations(source string) (all []Declaration) {
+	outers := []outer{{indent: -1, container: true}} // the file
+	n, searched := 0, 0
+	for line := range strings.Lines(source) {
+		n++
+		code := strings.TrimRight(line[:min(len(line), maxColumns)], " \t\r\n")
+		indent, depth := indentation(code), len(outers)-1
+		for outers[depth].indent >= indent {
+			depth--
+		}
+		around := &outers[depth]
+		if len(code) == 0 || !around.container {
+			continue
+		}
+		if searched += len(code); searched > maxSearched || len(all) == maxDeclarations {
+			break
+		}
+		d, role := l.match(code, len(line) > maxColumns)
+		// Something that isn't indented like the members is in something that wasn't recognized.
+		if role == "" || role == "member" && (depth == 0 || around.inside != 0 && around.inside != indent) {
+			continue
+		}
+		d.Line, d.Depth = n, depth
+		all = append(all, d)
+		around.inside = indent
+		outers = append(outers[:depth+1], outer{indent: indent, container: role == "container"})
+	}
+	return all
+}
+
+// match returns the declaration in a line, and its role; "": none. A name at the end of a cut line isn't one.
+func (l *language) match(code string, cut bool) (d Declaration, role string) {
+	for _, p := range l.patterns {
+		m := p.expression().FindStringSubmatchIndex(code)
+		if m == nil {
+			continue
+		}
+		last := len(m) - 2
+		d = Declaration{Kind: roles[p.role], Name: strings.TrimSpace(code[m[last]:m[last+1]]), Minor: p.role == "minor"}
+		if last > 2 {
+			d.Kind = code[m[2]:m[3]]
+		} else if slices.Contains(notNames, d.Name) {
+			continue
+		}
+		if len(d.Name) <= maxName && !(cut && m[last+1] == len(code)) {
+			return d, p.role
+		}
+	}
+	return d, ""
+}
+
+// indentation returns the columns before the first character, with tabs of four.
+func indentation(line string) (columns int) {
+	for _, c := range line {
+		switch c {
+		case ' ':
+			columns++
+		case '\t':
+			columns += 4
+		default:
+			return columns
+		}
+	}
+	return columns
 }
 
 // List returns as many declarations as fit, one per line, and how many these are: the outer ones first, and evenly
