@@ -180,7 +180,8 @@ func (s *servers) answer(ctx context.Context, f *files, a codeArgs, p workspace.
 func (s *servers) failed(a codeArgs, p workspace.Path, err error) (string, error) {
 	switch {
 	case errors.Is(err, lsp.ErrStarting):
-		return fmt.Sprintf("No answer yet: %v. Continue with other work or search for text, and ask again later.", err), nil
+		return fmt.Sprintf("No answer yet: %v. Continue with other work or search for text, and ask again "+
+			"later.", err), nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "", toAsk.failure(p, err)
 	}

@@ -16,7 +16,8 @@ import (
 var toRename = action{"rename in", editPreparation}
 
 // prepareRename asks a server for the edits, and plans them as one change of all files.
-func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p workspace.Path, inv *tool.Invocation) error {
+func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p workspace.Path,
+	inv *tool.Invocation) error {
 	found, err := s.ask(ctx, a)
 	if err != nil {
 		text, err := s.failed(a, p, err)
@@ -24,7 +25,8 @@ func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p wor
 		return err
 	}
 	if len(found.Edits) == 0 {
-		return tool.Errorf(editNoChange, "rename %s: the language server found nothing to change", command.Label(a.Name))
+		return tool.Errorf(editNoChange, "rename %s: the language server found nothing to change",
+			command.Label(a.Name))
 	}
 	var list []*change
 	var names []string

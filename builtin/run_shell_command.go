@@ -34,8 +34,8 @@ func runShellCommand(f *files, s *command.Shell) tool.Tool {
 		RuleNames:   []string{"Bash"}, Kind: tool.Execute, Budget: -1,
 		Prepare: func(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			inv, err := prepareCommand(ctx, f, s, a)
-			note := f.offer.hint(patchName, "apply_patch is a tool. Call it, or give a command that is only apply_patch "+
-				"with a quoted here-document.")
+			note := f.offer.hint(patchName, "apply_patch is a tool. Call it, or give a command that is only "+
+				"apply_patch with a quoted here-document.")
 			if inv != nil && note != "" && strings.Contains(a.Command, patchName+" <<") {
 				inv.Notes = append(inv.Notes, note)
 			}

@@ -3,6 +3,7 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func TestAnchorNames(t *testing.T) {
 				same++ // one of 46,656
 			}
 		}
-		for _, n := range []int{0, -1, len(lines) + 1, 1 << 40} {
+		for _, n := range []int{0, -1, len(lines) + 1, math.MaxInt} {
 			if _, name := a.name(n); name != "" {
 				t.Errorf("line %d of %d: %s", n, len(lines), name)
 			}

@@ -175,8 +175,8 @@ func (c *client) warmUp(ctx context.Context) {
 	}
 }
 
-// compare determines the diagnostics after changes that are on disk already. Where those before aren't known, the server
-// gets the old texts once more.
+// compare determines the diagnostics after changes that are on disk already. Where those before aren't known, the
+// server gets the old texts once more.
 func (c *client) compare(ctx context.Context, changes []Change) {
 	kinds, dirs := map[string]int{}, map[string]bool{}
 	var own []Change
@@ -212,8 +212,8 @@ func (c *client) compare(ctx context.Context, changes []Change) {
 	}
 }
 
-// near returns open documents of some directories, the latest first. What a server that isn't asked knows about them may
-// be older than the change.
+// near returns open documents of some directories, the latest first. What a server that isn't asked knows about them
+// may be older than the change.
 func (c *client) near(dirs map[string]bool, without []*document) (list []*document) {
 	for _, d := range c.open {
 		if dirs[filepath.Dir(d.path)] && d.examined && !slices.Contains(without, d) && len(list) < maxNear &&
