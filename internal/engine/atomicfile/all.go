@@ -42,8 +42,7 @@ func All(dir string, steps []Step) ([]Outcome, error) {
 		}
 		return []Outcome{out}, nil
 	}
-	b := batch{dir: dir, at: func(int) {}}
-	return b.run(steps)
+	return (&batch{dir: dir, at: func(int) {}}).run(steps)
 }
 
 type batch struct {
@@ -79,7 +78,7 @@ func (b *batch) run(steps []Step) (out []Outcome, err error) {
 	}()
 	for i, s := range steps {
 		if err := b.prepare(s); err != nil {
-			return nil, &StepError{i, stepFailure(s, err)}
+			return nil, &StepError{i, failure(s.Path, err)}
 		}
 	}
 	if err := b.save(); err != nil {
@@ -88,7 +87,7 @@ func (b *batch) run(steps []Step) (out []Outcome, err error) {
 	for i, w := range b.writes {
 		b.at(i)
 		if err := w.commit(); err != nil {
-			err = stepFailure(steps[i], err)
+			err = failure(steps[i].Path, err)
 			if back := undo(b.undo[:i+1]); back != nil {
 				err = fmt.Errorf("%w, and %w: %w", err, errNotUndone, back)
 			}
@@ -106,26 +105,16 @@ func (b *batch) run(steps []Step) (out []Outcome, err error) {
 // errNotUndone means that files of a failed batch have their new content.
 var errNotUndone = errors.New("restoring the files before it failed")
 
-func stepFailure(s Step, err error) error {
-	var changed *ChangedError
-	if errors.As(err, &changed) {
-		return err
-	}
-	return fmt.Errorf("write %s: %w", s.Path, nofollow.Cause(err))
-}
-
 func (b *batch) prepare(s Step) error {
-	abs, err := target(s.Path, s.Options)
+	w, err := newWrite(s.Path, s.Content, s.Options)
 	if err != nil {
 		return err
 	}
-	w := &write{path: abs, base: filepath.Base(abs), content: s.Content, opts: s.Options}
-	w.out.Path = abs
 	b.writes = append(b.writes, w)
 	if err := w.prepare(); err != nil {
 		return err
 	}
-	u := undoStep{Path: abs, Made: w.out.Made, Roots: s.Options.Roots}
+	u := undoStep{Path: w.path, Made: w.out.Made, Roots: s.Options.Roots}
 	if s.Content != nil {
 		h := sha256.New()
 		if _, err := s.Content.WriteTo(h); err != nil {

@@ -92,21 +92,27 @@ func (m inMemory) WriteTo(w io.Writer) (int64, error) {
 
 // WriteFrom writes the content to the file at path.
 func WriteFrom(path string, content Content, o Options) (Outcome, error) {
-	abs, err := target(path, o)
+	w, err := newWrite(path, content, o)
 	if err != nil {
 		return Outcome{}, err
 	}
-	w := &write{path: abs, base: filepath.Base(abs), content: content, opts: o}
-	w.out.Path = abs
-	err = w.run()
-	if err != nil {
-		var changed *ChangedError
-		if !errors.As(err, &changed) {
-			err = fmt.Errorf("write %s: %w", abs, nofollow.Cause(err))
-		}
-		return Outcome{}, err
+	if err := w.run(); err != nil {
+		return Outcome{}, failure(w.path, err)
 	}
 	return w.out, nil
+}
+
+func newWrite(path string, content Content, o Options) (*write, error) {
+	abs, err := target(path, o)
+	return &write{path: abs, base: filepath.Base(abs), content: content, opts: o, out: Outcome{Path: abs}}, err
+}
+
+func failure(path string, err error) error {
+	var changed *ChangedError
+	if errors.As(err, &changed) {
+		return err
+	}
+	return fmt.Errorf("write %s: %w", path, nofollow.Cause(err))
 }
 
 func target(path string, o Options) (string, error) {
