@@ -339,8 +339,8 @@ func (s *Servers) Ask(ctx context.Context, q Question) (all Answer, err error) {
 	return all, ctx.Err()
 }
 
-// News returns how diagnostics changed. With wait, it waits until those after all changes are known, or the context ends. What
-// isn't known by then is in later News, and nothing is in it that isn't current.
+// News returns how diagnostics changed. With wait, it waits until those after all changes are known, or the context
+// ends. What isn't known by then is in later News, and nothing is in it that isn't current.
 func (s *Servers) News(ctx context.Context, wait bool) (all News) {
 	if s == nil {
 		return News{}

@@ -71,7 +71,7 @@ func TestNeverInitialized(t *testing.T) {
 		if time.Since(began) > 0 {
 			t.Error("it waited")
 		}
-		time.Sleep(startTime)
+		time.Sleep(startTime) // not synchronization: in simulated time
 		synctest.Wait()
 		if now := s.States()[0]; now.State != Failed || now.Why != "it didn't answer the initialization" || !server.wasStopped() {
 			t.Errorf("got %+v, stopped %v", now, server.wasStopped())
