@@ -76,26 +76,22 @@ func code(f *files, s *servers) tool.Tool {
 
 // check reports what the schema can't express.
 func (a codeArgs) check() error {
-	needed := map[string]string{"file_path": a.FilePath, "name": a.Name}
-	switch a.Operation {
-	case "symbols":
-		if a.FilePath == "" && strings.TrimSpace(a.Name) == "" {
-			return tool.BadParam("file_path", "is missing, and so is name: pass a file to list its symbols, or a name "+
-				"to search the workspace for")
-		}
+	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
+	const required = "is required for %s"
+	switch {
+	case a.Operation == "symbols" && blank(a.FilePath) && blank(a.Name):
+		return tool.BadParam("file_path", "is missing, and so is name: pass a file to list its symbols, or a name to "+
+			"search the workspace for")
+	case a.Operation == "symbols":
 		return nil
-	case "diagnostics":
-		delete(needed, "name")
-	case "rename":
-		needed["new_name"] = a.NewName
+	case blank(a.FilePath):
+		return tool.BadParam("file_path", required, a.Operation)
+	case a.Operation != "diagnostics" && blank(a.Name):
+		return tool.BadParam("name", required, a.Operation)
+	case a.Operation == "rename" && blank(a.NewName):
+		return tool.BadParam("new_name", required, a.Operation)
 	}
-	var errs []error
-	for _, param := range []string{"file_path", "name", "new_name"} {
-		if value, ok := needed[param]; ok && strings.TrimSpace(value) == "" {
-			errs = append(errs, tool.BadParam(param, "is required for %s", a.Operation))
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 func (a codeArgs) described(p workspace.Path) string {

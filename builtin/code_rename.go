@@ -29,7 +29,6 @@ func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p wor
 			command.Label(a.Name))
 	}
 	var list []*change
-	var names []string
 	inv.Access = nil
 	lines := []string{a.described(p) + " changed:"}
 	for _, e := range found.Edits {
@@ -42,10 +41,10 @@ func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p wor
 		if err != nil {
 			return err
 		}
-		list, names = append(list, r), append(names, "update "+at.Rel)
+		list = append(list, r)
 		lines = append(lines, fmt.Sprintf("%s: %s", e.Path, humanize.Count(len(e.Edits), "place")))
 	}
-	inv.Description = a.described(p) + " in " + described(names)
+	inv.Description = a.described(p) + " in " + humanize.Count(len(list), "file")
 	said := f.said
 	const most = 3 // files whose changed lines the model reads
 	if len(list) > most {

@@ -1,16 +1,21 @@
 package session
 
 import (
+	"encoding/json"
+	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/recording"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/permission"
@@ -21,7 +26,7 @@ import (
 const scriptedServer = "scripted-server"
 
 // withServer installs the scripted server for files *.x.
-func (d *desk) withServer(t *testing.T, more string) *desk {
+func (d *desk) withServer(t *testing.T, more string, args ...string) *desk {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -35,8 +40,12 @@ func (d *desk) withServer(t *testing.T, more string) *desk {
 	}
 	d.environ = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + user}
 	d.write(t, "a.x", "old one\nfine\n")
-	d.settle(t, `{"tools":{"approvalMode":"yolo"},"lsp":{"servers":{"scripted":{"command":["`+scriptedServer+
-		`"],"files":{".x":"x"}}}`+more+`}}`)
+	command, err := json.Marshal(append([]string{scriptedServer}, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t, `{"tools":{"approvalMode":"yolo"},"lsp":{"servers":{"scripted":{"command":`+string(command)+
+		`,"files":{".x":"x"}}}`+more+`}}`)
 	return d.withTrials(t)
 }
 
@@ -130,6 +139,91 @@ func TestCodeRename(t *testing.T) {
 	}
 }
 
+// A rename of more than three files: the user sees a diff of each file, the model a list of files, and undo restores them all.
+func TestCodeRenameOfManyFiles(t *testing.T) {
+	d := newDesk(t).withServer(t, "")
+	before := map[string]string{}
+	for _, name := range []string{"a.x", "b.x", "c.x", "d.x", "e.x"} {
+		before[name] = "old " + name + "\n"
+		d.write(t, name, before[name])
+	}
+	s := d.withCode(t)
+	defer s.Close()
+	o := run(t, s, "code", map[string]any{"operation": "rename", "file_path": "a.x", "line": 1, "name": "old", "new_name": "newer"})
+	var want strings.Builder
+	want.WriteString("rename old to newer (a.x:1) changed:")
+	for _, name := range []string{"a.x", "b.x", "c.x", "d.x", "e.x"} {
+		want.WriteString("\n" + filepath.Join(d.dir, name) + ": 1 place")
+		if text, _ := os.ReadFile(filepath.Join(d.dir, name)); string(text) != "newer "+name+"\n" {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	if o.Result.Text() != want.String() {
+		t.Errorf("the model reads\n%s\nwant\n%s", o.Result.Text(), want.String())
+	}
+	shown, ok := o.Result.Display.(tool.FileDiff)
+	if !ok || shown.File != "5 files" || strings.Count(shown.Diff, "\n-old ") != 5 || strings.Count(shown.Diff, "\n+newer ") != 5 ||
+		strings.Count(shown.Diff, "--- ") != 5 {
+		t.Errorf("the user sees %+v", o.Result.Display)
+	}
+	if len(o.Changes.List) != 5 {
+		t.Errorf("changes: %+v", o.Changes.List)
+	}
+}
+
+// Broken servers: a clear result each, the session goes on and ends at once, and no process is left.
+func TestBrokenServers(t *testing.T) {
+	for way, want := range map[string]string{
+		"garbage": "printed text that isn't a message", "header": "announced a message of 1073741824 bytes", "exits": "it exited",
+		"deaf": "No answer yet: scripted is starting", "forks": "one:",
+	} {
+		t.Run(way, func(t *testing.T) {
+			marker := strconv.Itoa(2_000_000 + os.Getpid())
+			d := newDesk(t).withServer(t, "", way, marker)
+			d.write(t, "a.x", "one\n")
+			s, _ := d.open(t, &recording.Options{})
+			closing := sync.OnceFunc(func() { s.Close() })
+			defer closing()
+			if s.Place() != permission.Overlay {
+				t.Skip("there are no sandboxes here: adze doctor says why")
+			}
+			var text string
+			waittest.Until(t, "the answer", func() bool {
+				o := run(t, s, "code", map[string]any{"operation": "hover", "file_path": "a.x", "line": 1, "name": "one"})
+				text = o.Result.Text()
+				if o.Error != nil {
+					text += o.Error.Message
+				}
+				return way == "deaf" || !strings.Contains(text, "No answer yet")
+			})
+			if !strings.Contains(text, want) {
+				t.Errorf("got %q, want %q", text, want)
+			}
+			o := run(t, s, "edit", map[string]any{"file_path": filepath.Join(d.dir, "a.x"), "old_string": "one", "new_string": "two"})
+			if o.Status == tool.StatusSuccess {
+				t.Error("an edit of a file that wasn't read")
+			}
+			run(t, s, "read_file", map[string]any{"absolute_path": filepath.Join(d.dir, "a.x")})
+			if o = run(t, s, "edit", map[string]any{"file_path": filepath.Join(d.dir, "a.x"), "old_string": "one", "new_string": "two"}); o.Status != tool.StatusSuccess {
+				t.Errorf("an edit: %s %q", o.Status, o.Result.Text())
+			}
+			closing()
+			noProcess(t, marker)
+		})
+	}
+}
+
+// noProcess reports processes with an argument.
+func noProcess(t *testing.T, marker string) {
+	t.Helper()
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range all {
+		if text, _ := os.ReadFile(path); strings.Contains(string(text), "\x00"+marker) && filepath.Base(filepath.Dir(path)) != strconv.Itoa(os.Getpid()) {
+			t.Errorf("a process is left: %s %q", path, text)
+		}
+	}
+}
+
 // A hostile server reads no secret, writes and sends nothing, and leaves no process.
 func TestHostileServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -164,11 +258,34 @@ func TestHostileServer(t *testing.T) {
 		}
 	}
 	closing()
-	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range all {
-		if text, _ := os.ReadFile(path); strings.Contains(string(text), "sleep\x00"+marker) {
-			t.Errorf("a process is left: %s", path)
-		}
+	noProcess(t, marker)
+}
+
+// The same as an ordinary user.
+func TestHostileServerAsNobody(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("TestHostileServer is that test")
+	}
+	dir, err := os.MkdirTemp("", "adze-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join(dir, "test"), self, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o777),
+			os.Chmod(filepath.Join(dir, "tmp"), 0o777), os.Chmod(dir, 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.run=^TestHostileServer$", "-test.v")
+	child.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + dir + "/tmp",
+		plainadze.Variable + "=" + os.Getenv(plainadze.Variable)}
+	child.Dir, child.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := child.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS") && !strings.Contains(string(out), "there are no sandboxes here") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

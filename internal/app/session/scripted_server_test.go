@@ -16,7 +16,26 @@ import (
 )
 
 // serveScripted is a language server, in which each line with "bad" is an error. For a hover, it tries what it must not do, and says what happened.
+// An argument names a way in which it is broken.
 func serveScripted() {
+	way := ""
+	if len(os.Args) > 1 {
+		way = os.Args[1]
+	}
+	switch way {
+	case "garbage":
+		fmt.Println("Hello, world!")
+	case "header":
+		fmt.Print("Content-Length: 1073741824\r\n\r\n")
+	case "exits":
+		os.Exit(3)
+	case "deaf":
+		select {}
+	case "forks":
+		for range 20 {
+			exec.Command("sh", "-c", "sleep "+os.Args[2]+" > /dev/null 2>&1 &").Run()
+		}
+	}
 	texts := map[string]string{}
 	r := bufio.NewReader(os.Stdin)
 	for {
@@ -66,10 +85,14 @@ func serveScripted() {
 			result = map[string]any{"contents": tryAll(texts[uri])}
 		case "textDocument/rename":
 			changes := map[string]any{}
-			for _, name := range []string{"a.x", "b.x"} {
-				changes["file://"+filepath.Join(filepath.Dir(strings.TrimPrefix(uri, "file://")), name)] = []any{map[string]any{
+			dir := filepath.Dir(strings.TrimPrefix(uri, "file://"))
+			all, _ := filepath.Glob(dir + "/*.x")
+			for _, path := range all {
+				text, _ := os.ReadFile(path)
+				word, _, _ := strings.Cut(string(text), " ")
+				changes["file://"+path] = []any{map[string]any{
 					"newText": m.Params.NewName, "range": map[string]any{"start": map[string]int{"line": 0, "character": 0},
-						"end": map[string]int{"line": 0, "character": 3}}}}
+						"end": map[string]int{"line": 0, "character": len(word)}}}}
 			}
 			result = map[string]any{"changes": changes}
 		}

@@ -129,6 +129,11 @@ func at(dir, name string, line, from, to int) map[string]any {
 
 func TestAsk(t *testing.T) {
 	server := newScripted(t)
+	server.does("initialized", func(json.RawMessage) (any, *failure) {
+		server.notify("window/logMessage", map[string]any{"type": 3, "message": "fine"})
+		server.notify("window/logMessage", map[string]any{"type": 1, "message": "packages are missing"})
+		return nil, nil
+	})
 	s, dir := serve(t, server)
 	path := write(t, dir, "a.x", "one two\ntwo two\n")
 	write(t, dir, "secret.x", "password\n")
@@ -163,9 +168,8 @@ func TestAsk(t *testing.T) {
 	if a, err = s.ask(Implementations, path, 1, "two"); err == nil || err.Error() != "scripted doesn't offer implementations" {
 		t.Errorf("what the server can't do: %+v, %v", a, err)
 	}
-	server.notify("window/logMessage", map[string]any{"type": 3, "message": "fine"})
-	server.notify("window/logMessage", map[string]any{"type": 1, "message": "packages are missing"})
-	waittest.Until(t, "the log", func() bool { return s.States()[0].Log == "the log\nfine\npackages are missing" })
+	server.notify("window/logMessage", map[string]any{"type": 1, "message": "later"}) // not about the start
+	waittest.Until(t, "the log", func() bool { return s.States()[0].Log == "the log\nfine\npackages are missing\nlater" })
 	if a, err = s.ask(Hover, path, 1, "two"); err != nil || fmt.Sprint(a.Missing) != "[scripted reported: packages are missing]" {
 		t.Errorf("after an error of the server: %+v, %v", a, err)
 	}

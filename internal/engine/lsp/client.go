@@ -47,7 +47,8 @@ type client struct {
 	open    []*document // the latest first
 	silent  bool        // it publishes no diagnostics with versions
 	log     string      // the end of what it logged
-	trouble string      // the last error that it logged
+	trouble string      // the last error that it logged while it started
+	started bool
 }
 
 // document is a file that the server has from its client.
@@ -117,12 +118,12 @@ func (c *client) logged(params json.RawMessage) {
 	const most = 2 << 10
 	c.log += strings.TrimSpace(p.Message) + "\n"
 	c.log = c.log[max(0, len(c.log)-most):]
-	if p.Type == 1 {
+	if p.Type == 1 && !c.started {
 		c.trouble = humanize.Cut(strings.TrimSpace(p.Message), 300)
 	}
 }
 
-// messages returns the end of what the server logged, and the last error in it.
+// messages returns the end of what the server logged, and why it may not know the whole project.
 func (c *client) messages() (log, trouble string) {
 	c.docs.Lock()
 	defer c.docs.Unlock()

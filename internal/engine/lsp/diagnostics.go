@@ -173,6 +173,9 @@ func (c *client) warmUp(ctx context.Context) {
 		var none items
 		_ = c.call(ctx, "workspace/symbol", map[string]string{"query": "adze"}, &none)
 	}
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	c.started = true
 }
 
 // compare determines the diagnostics after changes that are on disk already. Where those before aren't known, the
