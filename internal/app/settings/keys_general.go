@@ -53,15 +53,16 @@ type Telemetry struct {
 }
 
 // telemetryKeys returns settings that a project must not have: it could send the user's work elsewhere.
+// Their names aren't those of Qwen Code, whose files would turn on what its users never asked of Adze.
 func telemetryKeys() []key {
 	return []key{
 		{
-			name: "telemetry.endpoint", own: true, shape: stringShape, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"},
+			name: "otel.endpoint", own: true, shape: stringShape, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"},
 			about: "URL of the OpenTelemetry collector that gets traces and metrics. See telemetry.md.",
 			put:   text(func(s *Settings) *string { return &s.Telemetry.Endpoint }),
 		},
 		{
-			name: "telemetry.content", own: true, preset: "false", shape: booleanShape,
+			name: "otel.content", own: true, preset: "false", shape: booleanShape,
 			about: "Send prompts, arguments, results and commands too, with masked secrets.",
 			put:   boolean(func(s *Settings) *bool { return &s.Telemetry.Content }),
 		},

@@ -409,3 +409,11 @@ func TestSystemSettings(t *testing.T) {
 		}
 	}
 }
+
+// Settings of Qwen Code's telemetry were warnings on every run as long as Adze's own had the same object.
+func TestQwenTelemetryIsSilent(t *testing.T) {
+	s, err := loadModel(t, `{"telemetry":{"enabled":true,"otlpEndpoint":"http://127.0.0.1:9"}}`, `{"otel":{"endpoint":"http://127.0.0.1:1"}}`, `{"otel":{"endpoint":"http://127.0.0.1:2"}}`)
+	if err != nil || s.Telemetry.Endpoint != "http://127.0.0.1:1" || len(s.Unknown()) != 1 || s.Unknown()[0].Key != "telemetry" { // the object, which doctor lists
+		t.Errorf("%v %v %v", s.Telemetry, s.Unknown(), err)
+	}
+}

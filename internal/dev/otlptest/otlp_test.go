@@ -208,7 +208,7 @@ func run(t *testing.T, dir string, answers []openaitest.Answer, vars ...string) 
 	write(t, filepath.Join(own, "notes.txt"), "the hidden notes\ntoken ghp_"+token+"\n")
 	// a project can't name a collector
 	write(t, filepath.Join(own, ".env"), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9\n")
-	write(t, filepath.Join(own, ".adze", "settings.json"), `{"telemetry": {"endpoint": "http://127.0.0.1:9", "content": true}}`)
+	write(t, filepath.Join(own, ".adze", "settings.json"), `{"otel": {"endpoint": "http://127.0.0.1:9", "content": true}}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--model", "scripted", "-p", "the secret prompt")

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -119,6 +120,11 @@ func (w *warnings) String() string {
 	return strings.Join(w.all, "; ")
 }
 
+// still returns a queue that sends only when the test calls send, without a limit of time.
+func still(x *Exporter, warn func(error)) *Queue {
+	return &Queue{x: x, warn: warn, ctx: context.Background(), metrics: map[string]*metric{}}
+}
+
 // What a collector doesn't take is kept and sent again, up to a limit. All failures together are one warning.
 func TestBoundedMemory(t *testing.T) {
 	t.Parallel()
@@ -134,7 +140,7 @@ func TestBoundedMemory(t *testing.T) {
 	}))
 	defer s.Close()
 	var warned warnings
-	q := NewQueue(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL), warned.add)
+	q := still(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL), warned.add)
 	big := span("big")
 	big.Add("text", strings.Repeat("x", 100<<10))
 	for range 60 {
@@ -146,7 +152,7 @@ func TestBoundedMemory(t *testing.T) {
 		t.Errorf("%d spans of %d bytes wait", len(q.spans), q.bytes)
 	}
 	kept := int64(len(q.spans))
-	q.Close()
+	q.send()
 	if got.Load() != kept {
 		t.Errorf("%d spans arrived, not %d", got.Load(), kept)
 	}
@@ -165,10 +171,10 @@ func TestRejected(t *testing.T) {
 	}))
 	defer s.Close()
 	var warned warnings
-	q := NewQueue(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL), warned.add)
+	q := still(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL), warned.add)
 	q.Add(span("a"))
 	q.send()
-	q.Close()
+	q.send()
 	if requests.Load() != 1 || !strings.Contains(warned.String(), "400") {
 		t.Errorf("%d requests, %s", requests.Load(), &warned)
 	}
@@ -177,14 +183,33 @@ func TestRejected(t *testing.T) {
 // The series of a metric are bounded: servers choose names of tools.
 func TestBoundedMetrics(t *testing.T) {
 	t.Parallel()
-	q := NewQueue(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"), func(error) {})
+	q := still(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"), func(error) {})
 	for i := range 3 * maxMetrics {
 		q.Record("calls", "{call}", nil, 1, "name", i)
 	}
 	if n := len(q.metrics); n != maxMetrics {
 		t.Errorf("%d metrics", n)
 	}
+}
+
+// Close sends the rest. A collector that doesn't answer is one warning: it sees that the request is canceled.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	canceled := make(chan struct{}, 2)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+		canceled <- struct{}{}
+	}))
+	defer s.Close()
+	var warned warnings
+	q := NewQueue(exporter(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL), warned.add)
+	q.Add(span("a"))
 	q.Close()
+	<-canceled
+	if got := warned.String(); got != "the collector didn't answer within 1s" {
+		t.Errorf("warnings: %s", got)
+	}
 }
 
 // A nil Queue drops everything.

@@ -42,19 +42,20 @@ func NewQueue(x *Exporter, warn func(error)) *Queue {
 		x: x, warn: warn, closing: make(chan struct{}), done: make(chan struct{}), metrics: map[string]*metric{},
 	}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
-	go func() {
-		defer close(q.done)
-		tick := time.NewTicker(pause)
-		defer tick.Stop()
-		for open := true; open; q.send() {
-			select {
-			case <-tick.C:
-			case <-q.closing:
-				open = false
-			}
-		}
-	}()
+	go q.run(time.NewTicker(pause))
 	return q
+}
+
+func (q *Queue) run(tick *time.Ticker) {
+	defer close(q.done)
+	defer tick.Stop()
+	for open := true; open; q.send() {
+		select {
+		case <-tick.C:
+		case <-q.closing:
+			open = false
+		}
+	}
 }
 
 // Close sends the rest, for a second at most.

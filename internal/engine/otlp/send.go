@@ -32,7 +32,7 @@ func New(endpoint string, getenv func(string) string, service, version string) (
 	}
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the collector's endpoint is not a URL such as http://127.0.0.1:4318\n" +
-			"Check OTEL_EXPORTER_OTLP_ENDPOINT, or telemetry.endpoint in settings.")
+			"Check OTEL_EXPORTER_OTLP_ENDPOINT, or otel.endpoint in settings.")
 	}
 	if p := getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); p != "" && p != "http/json" {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q, and Adze only has http/json\n"+
