@@ -136,7 +136,7 @@ pictures: ## pictures of the terminal; needs Xvfb, xterm, xdotool, tmux, ImageMa
 NPM_CI := npm ci --no-audit --no-fund --loglevel=error
 test-peers: ## tests with programs from npm, and go install; needs npm
 	cd internal/dev/peers && $(NPM_CI)
-	ADZE_PEERS=1 go test $(PLAIN) -ldflags=-w -vet=off -count=1 -timeout 30m ./internal/dev/peers/...
+	ADZE_PEERS=1 go test $(PLAIN) -ldflags=-w -vet=off -count=1 -timeout 30m $(SHORT) ./internal/dev/peers/...
 
 # acpx can't be in a lock file: npm leaves out its packages for other systems, and npm ci then refuses the file.
 test-acpx: ## a test with the ACP client acpx; needs npm

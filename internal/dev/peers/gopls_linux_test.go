@@ -31,6 +31,9 @@ import (
 // goplsDesk is Adze with gopls in a copy of this repository.
 func goplsDesk(t *testing.T) *program {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("gopls on this whole repository takes minutes: make test-peers does it")
+	}
 	a := adze(t)
 	program, err := goplsProgram()
 	if err != nil {
