@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -367,16 +368,16 @@ func TestOverlappingEdits(t *testing.T) {
 		End   int  `json:"end"`
 		Fails bool `json:"fails,omitempty"`
 	}
-	ran := map[int]bool{}
+	var ran sync.Map // by the start
 	edit := tool.Define(tool.Def[span]{Name: "edit", Description: "Edits.", Kind: tool.Edit, Dialect: tool.ReplaceDialect,
 		Prepare: func(_ context.Context, a span) (*tool.Invocation, error) {
-			if a.Fails && len(ran) == 0 {
+			if _, first := ran.Load(100); a.Fails && !first {
 				return &tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/f"}}}, errors.New("not there yet")
 			}
 			return &tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/f"}},
 				Replaces: []tool.Replaced{{Path: "/f", Start: a.Start, End: a.End, Changed: true}, {Path: "/f", Start: a.Start - 5, End: a.End + 5}},
 				Run: func(context.Context, *tool.Live) (tool.Result, error) {
-					ran[a.Start] = true
+					ran.Store(a.Start, true)
 					return tool.TextResult("done"), nil
 				}}, nil
 		}})

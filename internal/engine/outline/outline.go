@@ -47,9 +47,16 @@ type outer struct {
 // declarations searches source line by line.
 func (l *language) declarations(source string) (all []Declaration) {
 	outers := []outer{{indent: -1, container: true}} // the file
-	n, searched := 0, 0
+	n, searched, key := 0, 0, false
 	for line := range strings.Lines(source) {
 		n++
+		if strings.Contains(line, "-----BEGIN ") { // a line of a key could look like a declaration
+			key = true
+		}
+		if key {
+			key = !strings.Contains(line, "-----END ")
+			continue
+		}
 		code := strings.TrimRight(line[:min(len(line), maxColumns)], " \t\r\n")
 		indent, depth := indentation(code), len(outers)-1
 		for outers[depth].indent >= indent {
