@@ -50,7 +50,8 @@ func (l *language) declarations(source string) (all []Declaration) {
 	n, searched, key := 0, 0, false
 	for line := range strings.Lines(source) {
 		n++
-		if strings.Contains(line, "-----BEGIN ") { // a line of a key could look like a declaration
+		// A line of a key could look like a declaration.
+		if strings.Contains(line, "-----BEGIN ") && strings.Contains(line, "PRIVATE KEY-----") {
 			key = true
 		}
 		if key {
