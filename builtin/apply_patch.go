@@ -106,7 +106,7 @@ func (p *patch) add(one edit.FilePatch) error {
 	case edit.PatchAdd:
 		var o original
 		if o, err = p.free(at); err == nil {
-			c, err = p.files.anew(toPatch, o, one.Content)
+			c, err = p.files.withContent(toPatch, o, one.Content)
 		}
 	case edit.PatchDelete:
 		c, err = p.deleted(at)
@@ -207,7 +207,7 @@ func (p *patch) deleted(at workspace.Path) (*change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.files.anew(toPatch, o, "")
+	c, err := p.files.withContent(toPatch, o, "")
 	if err == nil {
 		c.deletes = true
 	}

@@ -59,8 +59,8 @@ func (o original) with(a action, now *text.Document) *change {
 	return c
 }
 
-// anew returns the change that gives the file a content in UTF-8.
-func (f *files) anew(a action, o original, content string) (*change, error) {
+// withContent returns the change that gives the file a content in UTF-8.
+func (f *files) withContent(a action, o original, content string) (*change, error) {
 	content, err := f.restore(a, o, content)
 	if err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 			return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
 				"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
 		}
-		return f.anew(toEdit, o, edits[0].New)
+		return f.withContent(toEdit, o, edits[0].New)
 	}
 	var texts []*string
 	for i := range edits {

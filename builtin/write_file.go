@@ -48,7 +48,7 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 		return nil, err
 	}
 	if o.doc == nil || !o.exists {
-		return f.anew(toWrite, o, content)
+		return f.withContent(toWrite, o, content)
 	}
 	if content, err = f.restore(toWrite, o, content); err != nil {
 		return nil, err

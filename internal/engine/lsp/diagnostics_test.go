@@ -122,6 +122,11 @@ func TestLateNews(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
+	answer := make(chan bool)
+	server.does("textDocument/diagnostic", func(json.RawMessage) (any, *failure) {
+		<-answer
+		return map[string]any{"items": scriptedDiagnostics("fine\n")}, nil
+	})
 	if err := os.WriteFile(path, []byte("fine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +134,7 @@ func TestLateNews(t *testing.T) {
 	if n := s.News(ended, true); len(n.New)+len(n.Fixed) > 0 {
 		t.Fatalf("after the end of the context: %v", n)
 	}
+	close(answer)
 	if n := s.News(context.Background(), true); lines(n.Fixed) != "a.x:1 bad; a.x:2 odd" {
 		t.Fatalf("what the result before didn't have: %v", n)
 	}
