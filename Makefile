@@ -160,9 +160,10 @@ test-release: ## tests of a release; downloads nfpm
 	GOFLAGS="$(GOFLAGS) $(PLAIN)" ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
 	ADZE_RELEASE=1 $(TESTS) -count=1 -run '^TestFreshClone$$' ./cmd/adze
 
-# Adze beside other coding agents from npm, at fixed versions, with the same scripted model.
+# Adze beside other coding agents from npm, at fixed versions, with the same scripted model. Some of their packages for other
+# systems can't be had, and npm refuses a lock file without them.
 bench-peers: build ## speed and memory beside other agents, written to docs/numbers.md; needs npm
-	cd internal/dev/race && npm ci --no-audit --no-fund --loglevel=error
+	cd internal/dev/race && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	go run ./internal/dev/race -node internal/dev/race -page $(NUMBERS)
 
 # Adze beside ripgrep and fd, interleaved in one run.

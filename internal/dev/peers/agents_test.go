@@ -61,6 +61,10 @@ func agent(t *testing.T, p *program, env []string, name string, args ...string) 
 	return string(out)
 }
 
+// opencode is the program in the package that opencode-ai chooses here, from node_modules/.bin: npm refuses a lock file
+// that lacks one of opencode-ai's other packages, and some can't be had.
+const opencode = "../opencode-linux-x64/bin/opencode"
+
 func agentCommand(t *testing.T, p *program, env []string, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	bin, err := filepath.Abs("node_modules/.bin")
@@ -68,8 +72,11 @@ func agentCommand(t *testing.T, p *program, env []string, name string, args ...s
 		t.Fatal(err)
 	}
 	path := filepath.Join(bin, name)
-	if name == "qwen" { // the one in its SDK
+	switch name {
+	case "qwen": // the one in its SDK
 		path, args = node(t), append([]string{filepath.Join(bin, "../@qwen-code/sdk/dist/cli/cli.js")}, args...)
+	case "opencode":
+		path = filepath.Join(bin, opencode)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)

@@ -37,7 +37,8 @@ func (p *program) shell(dir, script string) string {
 		p.t.Fatal(err)
 	}
 	path := strings.Join([]string{filepath.Dir(p.path), filepath.Dir(node(p.t)), bin, os.Getenv("PATH")}, string(os.PathListSeparator))
-	script = "qwen() { node '" + filepath.Join(bin, "../@qwen-code/sdk/dist/cli/cli.js") + "' \"$@\"; }\n" + script
+	script = "qwen() { node '" + filepath.Join(bin, "../@qwen-code/sdk/dist/cli/cli.js") + "' \"$@\"; }\n" +
+		"opencode() { '" + filepath.Join(bin, opencode) + "' \"$@\"; }\n" + script
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir = dir
 	nowhere := "http://127.0.0.1:9"
