@@ -8,10 +8,12 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"html/template"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,11 +32,28 @@ func main() {
 	}
 }
 
-// order returns the order of the pages in the menu. The others follow by name.
-func order() []string {
-	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/keys.md", "docs/cli.md", "docs/models.md",
-		"docs/settings.md", "docs/permissions.md", "docs/security.md", "docs/secrets.md", "SECURITY.md",
-		"docs/tools.md", "docs/sessions.md", "docs/hooks.md", "docs/headless.md", "docs/fleet.md"}
+// group is a part of the menu.
+type group struct {
+	Title string
+	names []string // of sources, without docs/ and .md
+	Pages []*page
+}
+
+// groups returns the menu. The last group also has the pages that no group names, by name.
+func groups() []*group {
+	var out []*group
+	for line := range strings.Lines(`
+Start: README guide coming-from troubleshooting comparison limitations
+Use: terminal keys cli tools sessions
+Configure: settings models permissions hooks telemetry
+Stay safe: security secrets SECURITY
+Build: headless fleet adding-a-tool
+`) {
+		if title, names, ok := strings.Cut(line, ":"); ok {
+			out = append(out, &group{Title: title, names: strings.Fields(names)})
+		}
+	}
+	return out
 }
 
 // makeSite writes the pages of a repository.
@@ -43,19 +62,17 @@ func makeSite(root, out string) error {
 	if err != nil {
 		return err
 	}
-	site := map[string]*page{}
-	var pages []*page
+	site, files := map[string]*page{}, map[string]string{}
 	for _, source := range sources {
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(source)))
 		if err != nil {
 			return err
 		}
 		p := render(source, text)
-		if i := slices.IndexFunc(pages, func(other *page) bool { return other.File == p.File }); i >= 0 {
-			return fmt.Errorf("%s and %s would both be %s", pages[i].source, source, p.File)
+		if other, taken := files[p.File]; taken {
+			return fmt.Errorf("%s and %s would both be %s", other, source, p.File)
 		}
-		site[source] = p
-		pages = append(pages, p)
+		site[source], files[p.File] = p, source
 	}
 	if site["README.md"] == nil {
 		return fmt.Errorf("%s has no README.md", root)
@@ -70,10 +87,12 @@ func makeSite(root, out string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range pages {
+	menu := arrange(site, sources)
+	for _, p := range site {
 		var b bytes.Buffer
 		if err := frame.Execute(&b, map[string]any{
-			"Page": p, "Pages": pages, "Body": template.HTML(p.body),
+			"Page": p, "Menu": menu, "Body": template.HTML(p.html(site)),
+			"Repository": strings.TrimSuffix(repository, "/blob/main/"),
 		}); err != nil {
 			return err
 		}
@@ -81,71 +100,74 @@ func makeSite(root, out string) error {
 			return err
 		}
 	}
-	return writeRest(root, out, pages)
+	return writeRest(root, out, menu)
 }
 
-// list returns the sources of the pages, in the order of the menu.
+// list returns the sources of the pages.
 func list(root string) ([]string, error) {
 	found := []string{"README.md", "CHANGELOG.md", "SECURITY.md"}
 	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		return nil, err
-	}
 	for _, path := range docs {
 		found = append(found, "docs/"+filepath.Base(path))
 	}
-	found = slices.DeleteFunc(found, func(source string) bool {
+	return slices.DeleteFunc(found, func(source string) bool {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(source)))
 		return err != nil
-	})
-	rank := func(source string) int {
-		if i := slices.Index(order(), source); i >= 0 {
-			return i
-		}
-		return len(order())
-	}
-	slices.SortStableFunc(found, func(a, b string) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	return found, nil
+	}), err
 }
 
-// writeRest writes the files that pages refer to: the style, the search and its index, pictures.
-func writeRest(root, out string, pages []*page) error {
+// arrange puts pages into the groups of the menu.
+func arrange(site map[string]*page, sources []string) []*group {
+	menu, rest := groups(), slices.Clone(sources)
+	for _, g := range menu {
+		for _, name := range g.names {
+			i := slices.IndexFunc(rest, func(source string) bool { return path.Base(source) == name+".md" })
+			if i >= 0 {
+				g.Pages = append(g.Pages, site[rest[i]])
+				rest = slices.Delete(rest, i, i+1)
+			}
+		}
+	}
+	last := menu[len(menu)-1]
+	slices.Sort(rest)
+	for _, source := range rest {
+		last.Pages = append(last.Pages, site[source])
+	}
+	return slices.DeleteFunc(menu, func(g *group) bool { return len(g.Pages) == 0 })
+}
+
+// writeRest writes what isn't a page: the index of the search, llms.txt, the style, scripts and pictures.
+func writeRest(root, out string, menu []*group) error {
+	write := func(name string, content []byte) error { return os.WriteFile(filepath.Join(out, name), content, 0o644) }
 	var index []indexEntry
-	for _, p := range pages {
-		index = append(index, p.index...)
+	var pages []*page
+	llms := strings.Builder{}
+	for i, g := range menu {
+		if i == 0 {
+			fmt.Fprintf(&llms, "# %s\n\n> %s\n", g.Pages[0].Title, g.Pages[0].about)
+		}
+		fmt.Fprintf(&llms, "\n## %s\n\n", g.Title)
+		for _, p := range g.Pages {
+			fmt.Fprintf(&llms, "- [%s](%s%s): %s\n", p.Title, repository, p.source, p.about)
+			index = append(index, p.index...)
+		}
+		pages = append(pages, g.Pages...)
 	}
 	text, err := json.Marshal(index)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(out, "index.js"), []byte("var searchIndex = "+string(text)+";\n"),
-		0o644); err != nil {
-		return err
-	}
-	for _, name := range []string{"style.css", "search.js"} {
-		content, err := assets.ReadFile("assets/" + name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(out, name), content, 0o644); err != nil {
-			return err
-		}
+	err = errors.Join(err, write("index.js", []byte("var searchIndex = "+string(text)+";\n")),
+		write("llms.txt", []byte(llms.String())))
+	for _, name := range []string{"style.css", "page.js"} {
+		content, failed := assets.ReadFile("assets/" + name)
+		err = errors.Join(err, failed, write(name, content))
 	}
 	for _, p := range pages {
 		for _, picture := range p.pictures {
-			content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(picture)))
-			if err != nil {
-				return fmt.Errorf("%s: %w", p.source, err)
+			content, failed := os.ReadFile(filepath.Join(root, filepath.FromSlash(picture)))
+			if failed != nil {
+				return fmt.Errorf("%s: %w", p.source, failed)
 			}
-			if err := os.WriteFile(filepath.Join(out, filepath.Base(picture)), content, 0o644); err != nil {
-				return err
-			}
+			err = errors.Join(err, write(filepath.Base(picture), content))
 		}
 	}
-	return nil
+	return err
 }

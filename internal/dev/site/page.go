@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -23,13 +24,20 @@ type page struct {
 	File  string // index.html
 	Title string
 
+	// Contents are the sections, without the title.
+	Contents []section
+
 	source   string // docs/guide.md
-	body     string
+	about    string // its first paragraph
+	doc      ast.Node
+	content  []byte
 	anchors  map[string]bool
 	links    []link
 	pictures []string // paths in the repository
 	index    []indexEntry
 }
+
+type section struct{ ID, Title string }
 
 // link is a link to another page of the repository, or to a file in it.
 type link struct{ to, anchor string }
@@ -62,25 +70,46 @@ func isPage(source string) bool {
 		source != "AGENTS.md" && source != "CONTRIBUTING.md")
 }
 
-// render makes a page of a Markdown file.
+func markdown() goldmark.Markdown {
+	return goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+}
+
+// render reads the page of a Markdown file.
 func render(source string, content []byte) *page {
 	p := &page{
-		File: fileOf(source), source: source, anchors: map[string]bool{},
+		File: fileOf(source), source: source, content: content, anchors: map[string]bool{},
 		Title: strings.TrimSuffix(path.Base(source), ".md"),
 	}
-	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	doc := md.Parser().Parse(text.NewReader(content),
+	p.doc = markdown().Parser().Parse(text.NewReader(content),
 		parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the callback returns no errors
+	_ = ast.Walk(p.doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the callback returns no errors
 		if entering {
 			p.visit(n, content)
 		}
 		return ast.WalkContinue, nil
 	})
-	var b bytes.Buffer
-	_ = md.Renderer().Render(&b, content, doc) // can't fail in memory
-	p.body = b.String()
 	return p
+}
+
+// html returns the page. Links to pages lead to those of the site, with titles in place of file names.
+func (p *page) html(site map[string]*page) string {
+	_ = ast.Walk(p.doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		l, ok := n.(*ast.Link)
+		if !ok || !entering {
+			return ast.WalkContinue, nil
+		}
+		to := string(l.Destination)
+		other := site[p.resolve(to)]
+		if other != nil && strings.HasSuffix(plain(n, p.content), path.Base(other.source)) {
+			l.RemoveChildren(l)
+			l.AppendChild(l, ast.NewString([]byte(other.Title)))
+		}
+		l.Destination = []byte(p.target(to))
+		return ast.WalkContinue, nil
+	})
+	var b bytes.Buffer
+	_ = markdown().Renderer().Render(&b, p.content, p.doc) // can't fail in memory
+	return b.String()
 }
 
 // visit collects headings and texts for the search, and converts links to pages.
@@ -91,12 +120,18 @@ func (p *page) visit(n ast.Node, content []byte) {
 		name, _ := id.([]byte)
 		p.anchors[string(name)] = true
 		heading := plain(n, content)
-		if n.Level == 1 {
+		switch n.Level {
+		case 1:
 			p.Title = heading
+		case 2:
+			p.Contents = append(p.Contents, section{string(name), heading})
 		}
 		p.index = append(p.index, indexEntry{File: p.File + "#" + string(name), Page: p.Title, Heading: heading})
 	case *ast.Link:
-		n.Destination = []byte(p.target(string(n.Destination)))
+		if to := p.resolve(string(n.Destination)); to != "" || strings.HasPrefix(string(n.Destination), "#") {
+			_, anchor, _ := strings.Cut(string(n.Destination), "#")
+			p.links = append(p.links, link{cmp.Or(to, p.source), anchor})
+		}
 	case *ast.Image:
 		if at := p.resolve(string(n.Destination)); at != "" {
 			p.pictures = append(p.pictures, at)
@@ -108,6 +143,10 @@ func (p *page) visit(n ast.Node, content []byte) {
 			if len(p.index) > 0 {
 				last := &p.index[len(p.index)-1]
 				last.Text = strings.TrimSpace(last.Text + " " + plain(n, content))
+				if n.Kind() == ast.KindParagraph {
+					first, _, _ := strings.Cut(plain(n, content)+" ", ". ")
+					p.about = cmp.Or(p.about, strings.TrimRight(first, " .:"))
+				}
 			}
 		}
 	}
@@ -121,6 +160,8 @@ func plain(n ast.Node, content []byte) string {
 		case *ast.Text:
 			if entering {
 				b.Write(c.Segment.Value(content))
+			}
+			if c.SoftLineBreak() || c.HardLineBreak() {
 				b.WriteByte(' ')
 			}
 		case *ast.FencedCodeBlock, *ast.CodeBlock:
@@ -147,21 +188,15 @@ func (p *page) resolve(to string) string {
 
 // target returns the target of a link on the site.
 func (p *page) target(to string) string {
-	_, anchor, _ := strings.Cut(to, "#")
 	at := p.resolve(to)
-	switch {
-	case strings.HasPrefix(to, "#"):
-		p.links = append(p.links, link{p.source, anchor})
-		return to
-	case at == "":
+	if at == "" {
 		return to
 	}
-	p.links = append(p.links, link{at, anchor})
 	out := repository + at
 	if isPage(at) {
 		out = fileOf(at)
 	}
-	if anchor != "" {
+	if _, anchor, ok := strings.Cut(to, "#"); ok {
 		out += "#" + anchor
 	}
 	return out

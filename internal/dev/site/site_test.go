@@ -27,16 +27,17 @@ func TestSite(t *testing.T) {
 		"docs/more.md":  "# More\n\n## A `b`, 2?\n\n<script>alert(1)</script>\n\n| k | v |\n|---|---|\n| needle | 1 |\n\n[back](../README.md)\n",
 		"docs/p.svg":    "<svg/>",
 		"main.go":       "package main",
-		"docs/other.md": "# Other\n", "SECURITY.md": "# Report\n", "docs/security.md": "# Security\n\n[policy](../SECURITY.md)\n",
+		"docs/other.md": "# Other\n\nSee [more.md](more.md#a-b-2) and [docs/more.md](more.md). Not here.\n", "SECURITY.md": "# Report\n", "docs/security.md": "# Security\n\n[policy](../SECURITY.md)\n",
 	})
 	if err := makeSite(root, out); err != nil {
 		t.Fatal(err)
 	}
 	for file, parts := range map[string][]string{
-		"index.html": {"<title>Thing</title>", `href="more.html#a-b-2"`, `href="https://github.com/adze-dev/adze/blob/main/main.go"`, `href="https://example.com/x.md"`, `id="use-it"`, `src="p.svg"`},
+		"index.html": {"<title>Thing</title>", `<summary>On this page</summary>`, `<a href="#use-it">Use it</a>`, `<a href="https://github.com/adze-dev/adze">Source</a>`, `href="more.html#a-b-2"`, `href="https://github.com/adze-dev/adze/blob/main/main.go"`, `href="https://example.com/x.md"`, `id="use-it"`, `src="p.svg"`},
 		"more.html":  {"<title>More – Adze</title>", `id="a-b-2"`, `<a href="index.html">back</a>`, `<a href="more.html" aria-current="page">More</a>`},
-		"index.js":   {`"f":"more.html#a-b-2","p":"More","h":"A b , 2?"`, "needle"},
-		"p.svg":      {"<svg/>"}, "style.css": {"dark"}, "search.js": {"searchIndex"}, "other.html": {"Other"},
+		"index.js":   {`"f":"more.html#a-b-2","p":"More","h":"A b, 2?"`, "needle"},
+		"p.svg":      {"<svg/>"}, "style.css": {"dark"}, "page.js": {"searchIndex"}, "other.html": {"Other", `See <a href="more.html#a-b-2">More</a> and <a href="more.html">More</a>`},
+		"llms.txt":             {"# Thing\n\n> p See more, code, out and here\n", "## Build\n\n- [More](" + repository + "docs/more.md)", "[Other](" + repository + "docs/other.md): See more.md and docs/more.md\n"},
 		"security-policy.html": {"Report"}, "security.html": {"Security", `href="security-policy.html"`},
 	} {
 		text, err := os.ReadFile(filepath.Join(out, file))

@@ -53,3 +53,14 @@
   var q = new URLSearchParams(location.search).get("q");
   if (q) { input.value = q; show(q); }
 })();
+
+// The menu folds on a phone, and the contents of a page are open where they have a column of their own.
+(function () {
+  "use strict";
+  var menu = document.getElementById("menu"), contents = document.getElementById("contents");
+  function fold(folded) { menu.setAttribute("aria-expanded", String(!folded)); }
+  menu.hidden = false;
+  fold(true);
+  menu.addEventListener("click", function () { fold(menu.getAttribute("aria-expanded") === "true"); });
+  if (contents) contents.open = window.matchMedia("(min-width: 80rem)").matches;
+})();
