@@ -30,6 +30,7 @@ type scene struct {
 	calls []tool.Call
 	ends  map[string]tool.Event   // by the ID of the call
 	asked map[string]tool.Request // also
+	known map[string]tool.Request // also, as the first event described them
 }
 
 // The README's picture is a run of the demo on a screen of 80 columns and 24 rows, with the times and paths of a calm machine.
@@ -83,7 +84,7 @@ func runScenes(t *testing.T) (scenes []*scene, undone string) {
 	talk := s.Converse(t.Context(), session.ConversationOptions{Model: m, Observe: func(e agent.Event) {
 		switch e := e.(type) {
 		case agent.Began:
-			scenes = append(scenes, &scene{ends: map[string]tool.Event{}, asked: map[string]tool.Request{}})
+			scenes = append(scenes, &scene{ends: map[string]tool.Event{}, asked: map[string]tool.Request{}, known: map[string]tool.Request{}})
 		case agent.Said:
 			if text, ok := e.Event.(model.Text); ok {
 				last().said += string(text)
@@ -91,6 +92,9 @@ func runScenes(t *testing.T) (scenes []*scene, undone string) {
 		case agent.Called:
 			last().calls = append(last().calls, e.Call)
 		case agent.Step:
+			if e.Request.Description != "" {
+				last().known[e.Request.Call.ID] = e.Request
+			}
 			if e.Stage == tool.Done {
 				last().ends[e.Request.Call.ID] = e.Event
 			}
@@ -158,6 +162,7 @@ func drawn(t *testing.T, scenes []*scene, undone string) []byte {
 		p.Observe(agent.Answered{})
 		for _, c := range s.calls {
 			end := s.ends[c.ID]
+			end.Request = s.known[c.ID]
 			if end.Outcome.Status != tool.StatusDenied {
 				p.Observe(agent.Step{Event: tool.Event{Stage: tool.Running, Request: end.Request}})
 			}
@@ -194,7 +199,7 @@ func drawn(t *testing.T, scenes []*scene, undone string) []byte {
 // calm replaces in an outcome what differs from run to run.
 func calm(t *testing.T, o tool.Outcome) *tool.Outcome {
 	o.Duration = 100 * time.Millisecond
-	path := regexp.MustCompile(`[\w/.-]*adze-demo-\d+`)
+	path := regexp.MustCompile(`[\w/.-]*adze-demo-\d+(/home)?`)
 	for i, part := range o.Result.Content {
 		if text, ok := part.(tool.Text); ok {
 			o.Result.Content[i] = tool.Text(regexp.MustCompile(`Duration: [0-9.µms]+`).ReplaceAllString(path.ReplaceAllString(string(text), "/home/ada"), "Duration: 100ms"))
