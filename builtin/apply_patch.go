@@ -197,7 +197,7 @@ func (p *patch) deleted(at workspace.Path) (*change, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(given)); err == nil {
 		given = filepath.Join(dir, filepath.Base(given))
 	}
-	if info, err := os.Lstat(given); filepath.IsAbs(given) && err == nil && info.Mode()&os.ModeSymlink != 0 {
+	if info, err := os.Lstat(given); err == nil && info.Mode()&os.ModeSymlink != 0 {
 		return nil, toPatch.errorf(editPreparation, at, "it is reached by a link. Name the file, or use a command")
 	}
 	o, err := p.files.original(toPatch, at)

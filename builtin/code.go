@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin/command"
@@ -49,9 +48,6 @@ func code(f *files, s *servers) tool.Tool {
 			}
 			var err error
 			if a.FilePath != "" {
-				if !filepath.IsAbs(a.FilePath) {
-					a.FilePath = filepath.Join(p.Abs, a.FilePath)
-				}
 				p, err = f.at(toAsk, "file_path", a.FilePath, ignore.File)
 				inv.Access, inv.Description = reads(p.Abs), a.described(p)
 				a.FilePath = p.Abs

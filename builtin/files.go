@@ -104,7 +104,7 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 // refusal returns the AI ignore rule that excludes a path, by its given or its resolved name.
 func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
 	v := f.ignore.Check(p.Abs, kind)
-	if v.State != ignore.Refused && p.Given != p.Abs && filepath.IsAbs(p.Given) {
+	if v.State != ignore.Refused && p.Given != p.Abs {
 		if g := f.ignore.Check(p.Given, kind); g.State == ignore.Refused {
 			return g
 		}

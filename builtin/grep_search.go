@@ -22,7 +22,7 @@ type grepSearchArgs struct {
 	Type         string `json:"type,omitempty" description:"Only files of this type, e.g. go, ts, py."`
 	OutputMode   string `json:"output_mode,omitempty" description:"Output format: content (matching lines), files_with_matches (paths only) or count (matches per file)." enum:"content,files_with_matches,count" default:"content"`
 	Case         string `json:"case,omitempty" description:"Case matching: smart (case-insensitive unless the pattern has an uppercase letter), sensitive or insensitive." enum:"smart,sensitive,insensitive" default:"smart"`
-	AnyCase      bool   `json:"-i,omitempty" description:"Case-insensitive; same as case: insensitive."`
+	AnyCase      bool   `json:"-i,omitempty" declared:"false"` // case: insensitive
 	Context      int    `json:"context,omitempty" description:"Lines to show before and after each match." minimum:"0" maximum:"100" alias:"-C"`
 	Before       int    `json:"before,omitempty" description:"Lines to show before each match." minimum:"0" maximum:"100" alias:"-B"`
 	After        int    `json:"after,omitempty" description:"Lines to show after each match." minimum:"0" maximum:"100" alias:"-A"`

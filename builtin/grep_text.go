@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -246,9 +245,6 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 			w.access = append(w.access, reads(below(root))...)
 		}
 		return w, nil
-	}
-	if strings.HasPrefix(name, "~/") || !filepath.IsAbs(name) {
-		name = filepath.Join(f.ws.Project(), name)
 	}
 	p, err := f.at(toSearch, "path", name, ignore.Directory)
 	w := searchPlace{name: shownName(p.Rel), paths: []string{p.Abs}, access: reads(p.Abs)}

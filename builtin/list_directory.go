@@ -32,7 +32,7 @@ type listDirectoryArgs struct {
 // filterArgument is the documented parameter that includes git-ignored files.
 type filterArgument struct {
 	Git *bool `json:"respect_git_ignore,omitempty" description:"Skip git-ignored entries." default:"true"`
-	AI  *bool `json:"respect_qwen_ignore,omitempty" description:"Has no effect: AI ignore files always apply." default:"true" alias:"respect_gemini_ignore"`
+	AI  *bool `json:"respect_qwen_ignore,omitempty" declared:"false" ignored:"respect_gemini_ignore"`
 }
 
 func (a filterArgument) showsIgnored() bool { return a.Git != nil && !*a.Git }

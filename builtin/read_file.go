@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/document"
@@ -50,7 +52,11 @@ func readFile(f *files) tool.Tool {
 				return inv, err
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
-				return f.read(ctx, p, a, l.Call.Dialect)
+				r, err := f.read(ctx, p, a, l.Call.Dialect)
+				if err == nil && !filepath.IsAbs(a.Path) {
+					r.Content = slices.Insert(r.Content, 0, tool.Part(tool.Text("File: "+p.Abs+"\n")))
+				}
+				return r, err
 			}
 			return inv, nil
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -94,9 +93,6 @@ func prepareCommand(ctx context.Context, f *files, s *command.Shell, a runShellC
 func (f *files) directory(name string) (dir workspace.Path, err error) {
 	if name == "" {
 		name = f.ws.Project()
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(f.ws.Project(), name)
 	}
 	dir, err = f.at(toRunIn, "directory", name, ignore.Directory)
 	if err != nil {

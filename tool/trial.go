@@ -364,11 +364,11 @@ func nothingKept(t *tried, s step, o Outcome) string {
 	}
 	what := "its changes"
 	if f, ok := t.Confirm.(Effects); ok {
-		what = f.Count()
+		what += " (" + f.Count() + ")"
 	}
 	if s.no {
-		return sentences("Nothing was kept: the user discarded "+what, s.decision.Reason, "don't retry it",
+		return sentences("The call ran, but the user discarded "+what, s.decision.Reason, "don't retry it",
 			"ask what they want instead, or continue without it")
 	}
-	return "Nothing was kept of " + what + ". " + o.Error.ForModel()
+	return "The call ran, but " + what + " were discarded. " + o.Error.ForModel()
 }

@@ -69,7 +69,7 @@ var trialCases = map[string]trialCase{
 	},
 	"effects that are denied": {
 		func(w *world) *tool.Executor { return w.trying("a") }, "try append 1 a",
-		"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: writes a. Continue without it, or tell the user what you need.", "0",
+		"denied: tried: ok\nThe call ran, but its changes (1 changed file) were discarded. Permission denied: try append 1 a: writes a. Continue without it, or tell the user what you need.", "0",
 		[]string{"trial try append 1 a", "drop try append 1 a"},
 	},
 	"the user keeps": {
@@ -78,12 +78,12 @@ var trialCases = map[string]trialCase{
 	},
 	"the user discards": {
 		func(w *world) *tool.Executor { return asks(w, user(no)) }, "try append 1 a",
-		"denied: tried: ok\nNothing was kept: the user discarded 1 changed file. Don't retry it. Ask what they want instead, or continue without it.", "0",
+		"denied: tried: ok\nThe call ran, but the user discarded its changes (1 changed file). Don't retry it. Ask what they want instead, or continue without it.", "0",
 		[]string{"trial try append 1 a", "drop try append 1 a"},
 	},
 	"nobody to ask": {
 		func(w *world) *tool.Executor { return asks(w, nil) }, "try append 1 a",
-		"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: mode: default. " +
+		"denied: tried: ok\nThe call ran, but its changes (1 changed file) were discarded. Permission denied: try append 1 a: mode: default. " +
 			"It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need.", "0",
 		[]string{"trial try append 1 a", "drop try append 1 a"},
 	},
@@ -104,7 +104,7 @@ var trialCases = map[string]trialCase{
 			}
 			return x
 		}, "try append 1 a",
-		"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: mode: plan. Only read-only calls are allowed in plan mode. Finish the plan and present it for approval.", "0",
+		"denied: tried: ok\nThe call ran, but its changes (1 changed file) were discarded. Permission denied: try append 1 a: mode: plan. Only read-only calls are allowed in plan mode. Finish the plan and present it for approval.", "0",
 		[]string{"trial try append 1 a", "drop try append 1 a"},
 	},
 	"a failed command that changed nothing": {

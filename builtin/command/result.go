@@ -22,13 +22,11 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	var b strings.Builder
 	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.request.Command, c.shown,
 		orEmpty(strings.TrimRight(o.Output.String(), "\n")))
-	exit, signal := "(none)", "(none)"
+	how := fmt.Sprintf("Exit Code: %d", o.Exit)
 	if o.Signal != 0 {
-		signal = fmt.Sprintf("%d (%v)", int(o.Signal), o.Signal)
-	} else {
-		exit = fmt.Sprint(o.Exit)
+		how = fmt.Sprintf("Signal: %d (%v)", int(o.Signal), o.Signal)
 	}
-	fmt.Fprintf(&b, "Exit Code: %s\nSignal: %s\nDuration: %v\n", exit, signal, o.Duration.Round(time.Millisecond))
+	fmt.Fprintf(&b, "%s\nDuration: %v\n", how, o.Duration.Round(time.Millisecond))
 	if o.Output.Binary {
 		b.WriteString("It printed binary data; redirect it to a file to inspect it.\n")
 	}

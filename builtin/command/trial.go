@@ -425,7 +425,7 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 		}
 	}
 	if err != nil {
-		text := "Nothing was kept of " + r.shown.Count() + ": " + err.Error() + "."
+		text := "The command ran, but its changes (" + r.shown.Count() + ") were discarded: " + err.Error() + "."
 		if errors.Is(err, trial.ErrConflict) {
 			text += " Run it again."
 		}

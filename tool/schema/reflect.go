@@ -13,8 +13,9 @@ import (
 // names are the names that parameters of a struct, and of structs within it, accept in addition to the declared ones.
 type names struct {
 	aliases map[string][]string
-	ignored []string // parameters that have no effect
-	lenient []string // declared as required, and accepted when missing
+	ignored []string                   // parameters that have no effect
+	lenient []string                   // declared as required, and accepted when missing
+	silent  map[string]json.RawMessage // accepted, and not declared
 	inner   map[string]*names
 	items   *names
 }
@@ -22,6 +23,9 @@ type names struct {
 func (a *names) apply(n *node) {
 	if a == nil || n == nil {
 		return
+	}
+	for name, raw := range a.silent {
+		n.properties[name] = parseChild(raw, 1)
 	}
 	for name, aliases := range a.aliases {
 		n.properties[name].aliases = aliases
@@ -42,8 +46,8 @@ type Struct struct {
 
 // Of writes the JSON Schema of a struct type. A field is a property under its JSON name, required unless its tag says
 // omitempty or omitzero. Further tags become keywords: description, enum, minimum, maximum, minLength, maxLength,
-// minItems, maxItems and default. The tags alias, lenient and ignored aren't in the JSON; they apply to the schema that
-// Parse returns.
+// minItems, maxItems and default. The tags alias, lenient and ignored aren't in the JSON, nor are fields tagged
+// declared:"false"; they apply to the schema that Parse returns.
 func Of(t reflect.Type) (*Struct, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the arguments are %s, not a struct", t)
@@ -66,7 +70,7 @@ func (s *Struct) Parse() (*Schema, error) {
 }
 
 func structSchema(t reflect.Type) (json.RawMessage, *names, error) {
-	found := &names{aliases: map[string][]string{}, inner: map[string]*names{}}
+	found := &names{aliases: map[string][]string{}, inner: map[string]*names{}, silent: map[string]json.RawMessage{}}
 	var properties, required []string
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -92,6 +96,10 @@ func structSchema(t reflect.Type) (json.RawMessage, *names, error) {
 		}
 		if f.Tag.Get("lenient") == "true" {
 			found.lenient = append(found.lenient, name)
+		}
+		if f.Tag.Get("declared") == "false" {
+			found.silent[name] = schema
+			continue
 		}
 		properties = append(properties, quote(name)+":"+string(schema))
 		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {

@@ -22,7 +22,7 @@ func TestHooksBeforeChangesAreKept(t *testing.T) {
 		name, group, args, content, result string
 		asked                              bool // the user was asked
 	}{
-		{"block", `"FilesChanged":[{"matcher":"*.go","before":true`, `sed -i s/a/b/ x.go`, "a", "Nothing was kept of 1 changed file. Permission denied: run sed -i s/a/b/ x.go: denied by a hook: not a.", false},
+		{"block", `"FilesChanged":[{"matcher":"*.go","before":true`, `sed -i s/a/b/ x.go`, "a", "The call ran, but its changes (1 changed file) were discarded. Permission denied: run sed -i s/a/b/ x.go: denied by a hook: not a.", false},
 		{"effects", `"PostToolUse":[{"matcher":"Edit","effects":true,"before":true`, `sed -i s/a/b/ x.go`, "a", "denied by a hook: not a", false},
 		{"another glob", `"FilesChanged":[{"matcher":"*.ts","before":true`, `sed -i s/a/b/ x.go`, "b", "Changed: x.go", true},
 		{"a directory that stands for its files", `"FilesChanged":[{"matcher":"*.go","before":true`, `mkdir node_modules; touch node_modules/a node_modules/b`, "a", "denied by a hook", false},

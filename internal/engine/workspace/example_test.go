@@ -1,7 +1,6 @@
 package workspace_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,11 +22,10 @@ func ExampleWorkspace_Resolve() {
 	fmt.Println(p.Rel, p.Inside(), p.Exists, err)
 	p, err = ws.Resolve("/etc/../etc")
 	fmt.Println(p.Inside(), err)
-	_, err = ws.Resolve("new.txt")
-	var bad *workspace.NameError
-	fmt.Println(errors.As(err, &bad), bad.Meant == filepath.Join(ws.Project(), "new.txt"))
+	p, err = ws.Resolve("new.txt")
+	fmt.Println(p.Abs == filepath.Join(ws.Project(), "new.txt"), err)
 	// Output:
 	// new.txt true false <nil>
 	// false <nil>
-	// true true
+	// true <nil>
 }

@@ -21,7 +21,7 @@ type Path struct {
 	Abs    string // absolute, links resolved, spelled as on disk
 	Rel    string // for display: relative to the project if it is inside, otherwise Abs
 	Root   string // the root that contains it; empty outside
-	Given  string // the original name
+	Given  string // the name as given, absolute
 	Exists bool   // when it was resolved
 }
 
@@ -83,20 +83,15 @@ func (p Path) Write(content []byte, o atomicfile.Options) (atomicfile.Outcome, e
 	return atomicfile.Write(p.Abs, content, o)
 }
 
-// NameError reports an invalid name of a path: empty, relative, with a NUL or a line break, or not UTF-8. The disk is
-// only accessed for Meant.
+// NameError reports an invalid name of a path: empty, with a NUL or a line break, or not UTF-8.
 type NameError struct {
 	Name    string
 	Problem string
-	Meant   string // the absolute path that was probably meant, or ""
 }
 
 func (e *NameError) Error() string {
 	if e.Name == "" {
-		return "the path is empty; give an absolute path"
-	}
-	if e.Meant != "" {
-		return fmt.Sprintf("path %q %s; probably %s is meant", e.Name, e.Problem, e.Meant)
+		return "the path is empty; name a file or a directory"
 	}
 	return fmt.Sprintf("path %q %s", e.Name, e.Problem)
 }

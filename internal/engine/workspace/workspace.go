@@ -146,16 +146,18 @@ func (w *Workspace) Roots() []string { return slices.Clone(w.roots) }
 // Project returns the first root.
 func (w *Workspace) Project() string { return w.Roots()[0] }
 
-// Resolve makes name canonical. The path need not exist: missing components are kept below the nearest existing
-// directory, and a dangling link leads to its target. A path outside the roots is no error. For an invalid name it
-// returns a
-// *NameError.
+// Resolve makes name canonical. A relative name is below the first root that has it, otherwise below the project, and ~ is
+// the home directory. The path need not exist: missing components are kept below the nearest existing directory, and a
+// dangling link leads to its target. A path outside the roots is no error. For an invalid name it returns a *NameError.
 func (w *Workspace) Resolve(name string) (Path, error) {
 	if err := checkName(name); err != nil {
 		return Path{}, err
 	}
 	if !filepath.IsAbs(name) {
-		return Path{}, &NameError{Name: name, Problem: "is not an absolute path", Meant: w.meant(name)}
+		if filepath.VolumeName(name) != "" || os.IsPathSeparator(name[0]) { // on Windows: C:x, \x
+			return Path{}, &NameError{Name: name, Problem: "is neither absolute nor relative to the workspace"}
+		}
+		name = w.absolute(name)
 	}
 	abs, exists, err := realpath.Resolve(name)
 	if err != nil {
@@ -166,8 +168,8 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 	return Path{Abs: abs, Rel: names.Short(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
 }
 
-// meant guesses the absolute path for a relative one: below the first root that has it, otherwise below the project.
-func (w *Workspace) meant(name string) string {
+// absolute returns the absolute path for a relative one.
+func (w *Workspace) absolute(name string) string {
 	if rest, ok := cutHome(name); ok {
 		if home, err := homedir.Dir(); err == nil {
 			return filepath.Join(home, rest)

@@ -101,26 +101,30 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// Relative names are below the root that has them, and lead to the same place as absolute ones.
+func TestResolveRelative(t *testing.T) {
+	dir := tree(t, "a/x", "a/sub/", "b/only", "out", "a/link -> ../out")
+	w := open(t, filepath.Join(dir, "a"), filepath.Join(dir, "b"))
+	for name, want := range map[string]string{
+		"x": "a/x", "./new": "a/new", "only": "b/only", "sub/../../x": "x", "../out": "out", "link": "out", ".": "a",
+	} {
+		got, err := w.Resolve(name)
+		if err != nil || got.Abs != filepath.Join(dir, want) {
+			t.Errorf("Resolve(%q): %s, %v, want %s", name, got.Abs, err, want)
+		}
+		if same, err := w.Resolve(got.Given); err != nil || same != got {
+			t.Errorf("Resolve(%q) is %+v, and of its absolute name %+v, %v", name, got, same, err)
+		}
+	}
+}
+
 func TestResolveRefusesNames(t *testing.T) {
 	dir := tree(t, "a/x", "b/only", "file", "l1 -> l2", "l2 -> l1")
 	w := open(t, filepath.Join(dir, "a"), filepath.Join(dir, "b"))
-	for name, wantMeant := range map[string]string{
-		"":            "",
-		"x":           filepath.Join(dir, "a", "x"),
-		"./new":       filepath.Join(dir, "a", "new"),
-		"only":        filepath.Join(dir, "b", "only"),
-		"/a\x00b":     "",
-		"/a\nb":       "",
-		"/a\xff":      "",
-		"sub/../../x": filepath.Join(dir, "x"),
-	} {
+	for _, name := range []string{"", "/a\x00b", "/a\nb", "/a\xff", "a\x00b"} {
 		_, err := w.Resolve(name)
-		var bad *NameError
-		if !errors.As(err, &bad) || bad.Meant != wantMeant {
+		if bad := (*NameError)(nil); !errors.As(err, &bad) {
 			t.Errorf("Resolve(%q): %v", name, err)
-		}
-		if wantMeant != "" && !strings.Contains(err.Error(), wantMeant) {
-			t.Errorf("Resolve(%q): %v does not name %s", name, err, wantMeant)
 		}
 	}
 	if _, err := w.Resolve(filepath.Join(dir, "l1")); !errors.Is(err, ErrLoop) {
