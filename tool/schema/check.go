@@ -174,17 +174,18 @@ func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, r
 
 // unknown returns the message for an unknown parameter, with the parameter that was probably meant.
 func (n *node) unknown(name string) string {
-	near := nearest.Names(name, n.order)
+	known := slices.DeleteFunc(slices.Clone(n.order), func(other string) bool { return n.properties[other].silent })
+	near := nearest.Names(name, known)
 	if near == nil {
-		near = slices.DeleteFunc(slices.Clone(n.order), func(other string) bool { return !nearest.Part(name, other) })
+		near = slices.DeleteFunc(slices.Clone(known), func(other string) bool { return !nearest.Part(name, other) })
 	}
 	if len(near) == 1 {
 		return fmt.Sprintf("unknown parameter. Did you mean %q?", near[0])
 	}
-	if len(n.order) == 0 {
+	if len(known) == 0 {
 		return "unknown parameter (none expected)"
 	}
-	return "unknown parameter (expected " + strings.Join(n.order, ", ") + ")"
+	return "unknown parameter (expected " + strings.Join(known, ", ") + ")"
 }
 
 // hint describes a missing parameter.

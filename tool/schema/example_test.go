@@ -35,3 +35,24 @@ func ExampleOf() {
 	// - path: is required (a string)
 	// - limit: must be at least 1, got 0
 }
+
+// A parameter can be accepted without being declared, and checked all the same.
+func ExampleOf_undeclared() {
+	type args struct {
+		Path string `json:"path"`
+		Case *bool  `json:"-i,omitempty" declared:"false"`
+	}
+	declared, _ := schema.Of(reflect.TypeFor[args]())
+	fmt.Println(string(declared.JSON))
+	s, _ := declared.Parse()
+	fixed, _, _ := s.Arguments(json.RawMessage(`{"path":"a","-i":"true"}`))
+	fmt.Println(string(fixed))
+	_, _, err := s.Arguments(json.RawMessage(`{"path":"a","-i":[],"x":1}`))
+	fmt.Println(err)
+	// Output:
+	// {"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}
+	// {"-i":true,"path":"a"}
+	// 2 invalid parameters:
+	// - -i: expected a boolean, got an array
+	// - x: unknown parameter (expected path)
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,8 +25,9 @@ func (a *names) apply(n *node) {
 	if a == nil || n == nil {
 		return
 	}
-	for name, raw := range a.silent {
-		n.properties[name] = parseChild(raw, 1)
+	for _, name := range slices.Sorted(maps.Keys(a.silent)) {
+		n.properties[name], n.order = parseChild(a.silent[name], 1), append(n.order, name)
+		n.properties[name].silent = true
 	}
 	for name, aliases := range a.aliases {
 		n.properties[name].aliases = aliases

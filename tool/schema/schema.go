@@ -47,6 +47,7 @@ type node struct {
 	pattern     *regexp.Regexp
 	fallback    json.RawMessage // the default
 	aliases     []string        // other names of this parameter; not part of JSON Schema
+	silent      bool            // accepted, and not declared; not part of JSON Schema
 	ignored     []string        // names of parameters that are accepted without effect; not part of JSON Schema
 }
 

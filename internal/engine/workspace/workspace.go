@@ -146,9 +146,10 @@ func (w *Workspace) Roots() []string { return slices.Clone(w.roots) }
 // Project returns the first root.
 func (w *Workspace) Project() string { return w.Roots()[0] }
 
-// Resolve makes name canonical. A relative name is below the first root that has it, otherwise below the project, and ~ is
-// the home directory. The path need not exist: missing components are kept below the nearest existing directory, and a
-// dangling link leads to its target. A path outside the roots is no error. For an invalid name it returns a *NameError.
+// Resolve makes name canonical. A relative name is below the first root that has it, otherwise below the project, and ~
+// is the home directory. The path need not exist: missing components are kept below the nearest existing directory, and
+// a dangling link leads to its target. A path outside the roots is no error. For an invalid name it returns a
+// *NameError.
 func (w *Workspace) Resolve(name string) (Path, error) {
 	if err := checkName(name); err != nil {
 		return Path{}, err
