@@ -3,7 +3,7 @@ package builtin
 import "testing"
 
 // A line that stands for code is found in the ways that models write it, and in no ordinary line.
-func TestLeftOut(t *testing.T) {
+func TestOmitted(t *testing.T) {
 	for _, line := range []string{
 		"// ... existing code ...", "// existing code", "# rest of the file unchanged", "… rest unchanged …", "... rest of the code ...",
 		"/* ... rest of implementation ... */", "{/* existing code */}", "<!-- rest of the content -->", "-- rest of file remains unchanged",

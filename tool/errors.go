@@ -179,7 +179,7 @@ var ErrDenied = errors.New("permission denied")
 // DenialError is the error of a denied call: one text for the model and one for the user.
 type DenialError struct {
 	Model string // what was denied, why, and what to do next; names no flag
-	User  string // what was denied, why, and the rule or flag that would allow it, on lines of their own
+	User  string // what was denied, why, and the rule or flag that would allow it, on their own lines
 }
 
 // Error returns the text for the model.

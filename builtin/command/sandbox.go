@@ -39,7 +39,7 @@ type Sandbox struct {
 	Bubblewrap bool
 	// Limits limits what auto-approved commands read. nil: they read everything, and only the verdict protects files.
 	Limits *ReadLimits
-	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
+	// Trial runs commands in a trial first, if the policy allows that. It needs Options.State and Limits.
 	Trial bool
 	// ReadOnlyTrial makes trials run in a read-only place even where overlays work: a command that writes is stopped,
 	// and requires approval.

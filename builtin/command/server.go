@@ -15,7 +15,7 @@ import (
 )
 
 // Language servers run as commands without approval do: they read the workspace without its hidden files, write to a
-// directory of their own, and have no network.
+// their own directory, and have no network.
 
 // languageServer is a language server that runs.
 type languageServer struct {

@@ -1,4 +1,4 @@
-// Command notes is an agent with a tool of its own. Its conversations are recorded, and continue where they stopped:
+// Command notes is an agent with its own tool. Its conversations are recorded, and continue where they stopped:
 //
 //	notes "Remember that the demo is on Friday."        prints the answer and an ID
 //	notes -resume ID "When is the demo?"

@@ -23,7 +23,7 @@ var tables embed.FS
 
 const extension = ".bin"
 
-// load reads a table, or returns nil if there is none.
+// load reads a table, or returns nil without one.
 func load(name string) *Charset {
 	c := &Charset{form: forms[name]}
 	file := name

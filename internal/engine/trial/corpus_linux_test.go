@@ -27,7 +27,7 @@ import (
 )
 
 // The commands of the corpus do harm where they can, so they run in a second
-// process in namespaces of its own, which sees the disk read-only with tmpfs in
+// process in its own namespaces, which sees the disk read-only with tmpfs in
 // place of the home directories.
 
 // corpusRoot is the workspace in there.
