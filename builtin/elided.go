@@ -37,9 +37,9 @@ var elided = sync.OnceValue(func() elisions {
 // proseEndings are of files in which a line with # or * is no comment.
 var proseEndings = []string{".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ".org", ".tex"}
 
-// leftOut returns the first line of a new content that only stands for code which it omits, and its number, unless
+// omission returns the first line of a new content that only stands for code which it omits, and its number, unless
 // the old content has the same line; 0 without one.
-func leftOut(path, was, now string) (number int, line string) {
+func omission(path, was, now string) (number int, line string) {
 	prose := slices.Contains(proseEndings, strings.ToLower(filepath.Ext(path)))
 	n := 0
 	for l := range strings.Lines(now) {

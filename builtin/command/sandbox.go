@@ -33,7 +33,7 @@ type Sandbox struct {
 	Mode string
 	// Write are further files and directories that the workspace modes may write to: caches, a device.
 	Write []string
-	// UnixSockets lets commands reach sockets that are files, such as Docker's.
+	// UnixSockets lets commands reach Unix sockets of other programs, such as Docker's.
 	UnixSockets bool
 	// Bubblewrap uses the program bwrap for sandboxes.
 	Bubblewrap bool

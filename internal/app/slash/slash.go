@@ -222,7 +222,7 @@ func (c *Commands) unknown(name string) error {
 	if close := nearest.Names(name, names); len(close) > 0 {
 		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
 	}
-	if len(c.s.Definitions.Places.LeftOut()) > 0 {
+	if len(c.s.Definitions.Places.Untrusted()) > 0 {
 		hint = "Commands and skills of this project are ignored until you trust it: see 'adze trust'."
 	}
 	return errorf("unknown command /%s\n%s To send it as text, start with a space.", name, hint)

@@ -162,26 +162,45 @@ func TestPatternsOfComments(t *testing.T) {
 // upper matches where a word of a name begins.
 var upper = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-func TestPatternsOfTestNames(t *testing.T) {
+// account matches names of the system's unprivileged account.
+var account = regexp.MustCompile(`^nobody$|(?i)\bas nobody\b`)
+
+// Names of functions, types, variables and tests.
+func TestPatternsOfNames(t *testing.T) {
 	t.Parallel()
 	patterns, banned := compiled(t, true), slices.Concat(bannedPhrases, bannedInComments, british)
 	all := goSources(t)
 	for _, f := range all.all {
-		if !f.isTest() || !f.below(voiceDirs...) {
+		if !f.below(voiceDirs...) {
 			continue
 		}
-		for _, d := range f.file.Decls {
-			fun, ok := d.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(fun.Name.Name, "Test") {
-				continue
-			}
-			words := upper.ReplaceAllString(strings.TrimPrefix(fun.Name.Name, "Test"), "$1 $2")
-			words = strings.ReplaceAll(words, "As Nobody", "as UID 65534")
+		for _, name := range declared(f.file) {
+			words := account.ReplaceAllString(upper.ReplaceAllString(name.Name, "$1 $2"), "")
 			for _, problem := range append(stumbles(words, patterns), quaint(words, banned)...) {
-				t.Errorf("%s: %s, line %s", all.set.Position(fun.Pos()), fun.Name.Name, problem)
+				t.Errorf("%s: %s, line %s", all.set.Position(name.Pos()), name.Name, problem)
 			}
 		}
 	}
+}
+
+// declared returns the names that a file declares at the top level.
+func declared(file *ast.File) (names []*ast.Ident) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			names = append(names, d.Name)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					names = append(names, s.Name)
+				case *ast.ValueSpec:
+					names = append(names, s.Names...)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // Texts of the program: literals of three and more words, also if they are added up.

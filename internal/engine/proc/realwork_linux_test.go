@@ -26,7 +26,7 @@ type realWork struct {
 	says  string // in the remedy of the last line; empty: it succeeds
 	may   bool   // the last line may also succeed
 	cache bool   // without a cache in the home directory it takes minutes
-	// sockets lets it use sockets that are files.
+	// sockets lets it use Unix sockets of other programs.
 	sockets bool
 }
 

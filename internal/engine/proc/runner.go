@@ -187,7 +187,7 @@ func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	return s, shell.note(), nil
 }
 
-// Shell returns the shell that runs the lines of all commands. If there is none, commands fail with an error.
+// Shell returns the shell that runs the lines of all commands. Without a shell, commands fail with an error.
 func (r *Runner) Shell() Shell {
 	shell, _ := r.shell() // Start reports the error
 	return shell
