@@ -51,7 +51,9 @@ func (l *list) find(key string) int {
 }
 
 // steps are how far keys move.
-var steps = map[string]int{"up": -1, "ctrl+p": -1, "down": 1, "ctrl+n": 1, "pageup": -maxOptions, "pagedown": maxOptions}
+var steps = map[string]int{
+	"up": -1, "ctrl+p": -1, "down": 1, "ctrl+n": 1, "pageup": -maxOptions, "pagedown": maxOptions,
+}
 
 // move highlights another item. It reports whether a key does that.
 func (l *list) move(name string) bool {
