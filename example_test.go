@@ -19,6 +19,9 @@ import (
 var helper adze.Helper
 
 func TestMain(m *testing.M) {
+	if os.Getenv("ADZE_TEST_WITHOUT_MAIN") != "" {
+		os.Exit(m.Run())
+	}
 	helper = adze.Main() // in the processes that keep commands this does not return
 	os.Exit(m.Run())
 }

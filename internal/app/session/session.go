@@ -174,11 +174,11 @@ func Open(env project.Env, o Options) (*Session, error) {
 		Lines:   &s.lines,
 		Network: s.Settings.Tools.Trial != project.Untried,
 	}
-	if s.Policy, err = s.Rules.Open(world, s.allTools(), s.warnAll); err != nil {
-		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
-	}
 	registry, err := s.registry(o.SingleCall)
 	if err != nil {
+		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
+	}
+	if s.Policy, err = s.Rules.Open(world, s.allTools(), s.warnAll); err != nil {
 		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
 	s.Executor = &tool.Executor{
