@@ -68,7 +68,7 @@ func New(options ...Option) (*Agent, error) {
 		h = &Helper{}
 	}
 	switch {
-	case a.c.dir == "" && !a.c.remote:
+	case a.c.dir == "" && !a.c.remote():
 		return nil, errors.New("adze.New: no directory\nAdd adze.Dir(path): the directory that the tools work in.")
 	case h == nil && runtime.GOOS == "linux":
 		return nil, fmt.Errorf("adze.New: %w", ErrMain)
@@ -140,6 +140,9 @@ func (a *Agent) open(o *recording.Options) error {
 	}
 	if a.c.settings || len(a.c.servers) > 0 {
 		s.Outside.Connect()
+	}
+	if problems := s.Outside.Problems(); len(problems) > 0 && s.Outside.Servers() == nil {
+		return errors.Join(fmt.Errorf("adze.MCP: %v", problems[0]), s.Close())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -267,8 +270,13 @@ func (a *Agent) converse(ctx context.Context) (*session.Conversation, error) {
 	if a.talk != nil {
 		return a.talk, nil
 	}
-	if s.Outside.Servers() != nil {
+	if servers := s.Outside.Servers(); servers != nil {
 		s.Outside.Settle(ctx)
+		if a.c.remote() {
+			if err := servers.WaitFor(ctx, remoteName); err != nil {
+				return nil, fmt.Errorf("adze.Remote: %w", err)
+			}
+		}
 	}
 	m, err := a.opened(ctx)
 	if err != nil {
@@ -321,15 +329,21 @@ func (c *config) tell(note string) {
 	c.logger.Log(context.Background(), level, note)
 }
 
+// remote reports whether files and commands are those of another machine.
+func (c *config) remote() bool {
+	_, ok := c.servers[remoteName]
+	return ok
+}
+
 // excludes returns which built-in tools are removed; nil: none.
 func (c *config) excludes() func(tool.Declaration) bool {
-	if c.builtIn == nil && !c.remote {
+	if c.builtIn == nil && !c.remote() {
 		return nil
 	}
 	return func(d tool.Declaration) bool {
 		switch d.Kind {
 		case tool.Read, tool.Search, tool.Edit, tool.Execute:
-			if c.remote {
+			if c.remote() {
 				return true
 			}
 		}

@@ -534,3 +534,22 @@ func TestJournals(t *testing.T) {
 		}
 	}
 }
+
+// A server that can't be used is an error: without it, the model would have no tools for files.
+func TestRemoteErrors(t *testing.T) {
+	a := opened(t, adze.Remote("false"), adze.UseModel(recorded(t, done)))
+	for _, err := range a.Run(t.Context(), "hello") {
+		if err == nil || !strings.Contains(err.Error(), "adze.Remote: ") {
+			t.Error(err)
+		}
+	}
+	for _, d := range a.Executor(t.Context()).Registry.All() {
+		if d.Kind == tool.Read || d.Kind == tool.Edit || d.Kind == tool.Execute || d.Kind == tool.Search {
+			t.Errorf("%s is a tool of this machine", d.Name)
+		}
+	}
+	t.Setenv("ADZE_NESTED", "1")
+	if _, err := adze.New(adze.Remote("true")); err == nil || !strings.Contains(err.Error(), "ADZE_NESTED") {
+		t.Error(err)
+	}
+}

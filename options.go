@@ -29,7 +29,6 @@ type config struct {
 	tools        []tool.Tool
 	builtIn      []string // the only built-in tools; nil: all
 	servers      map[string]discover.Server
-	remote       bool
 	hooks        []hook.Hook
 	limits       session.Limits
 	instructions string
@@ -169,10 +168,12 @@ func Remote(cmd ...string) Option {
 		if len(cmd) == 0 || cmd[0] == "" {
 			return fmt.Errorf("adze.Remote: the command is empty, expected one that starts 'adze mcp serve'")
 		}
-		c.remote = true
-		return MCP("remote", discover.Server{Command: cmd[0], Args: cmd[1:], Trust: true})(c)
+		return MCP(remoteName, discover.Server{Command: cmd[0], Args: cmd[1:], Trust: true})(c)
 	}
 }
+
+// remoteName is the name of Remote's server.
+const remoteName = "remote"
 
 // Hooks adds hooks: functions of the program, or commands.
 func Hooks(hooks ...hook.Hook) Option {
