@@ -14,16 +14,16 @@
 //
 // # Safe without options
 //
-// Only [Dir] is required. Without [Ask], calls that require approval are denied. No settings, hooks, skills, MCP servers,
-// context files and .env files of the user or the project are read, unless [Settings] says so. Commands that aren't
-// approved run in Adze's sandbox, which needs [Main].
+// Only [Dir] is required. Without [Ask], calls that require approval are denied. No settings, hooks, skills, MCP
+// servers, context files and .env files of the user or the project are read, unless [Settings] says so. Commands that
+// aren't approved run in Adze's sandbox, which needs [Main].
 //
 // # Main
 //
 // Each command has a helper process, which also enters its sandbox: the program's own binary, executed again. In these
-// processes Main doesn't return. What runs before it, runs in them too: the initialization of packages, their variables and
-// init functions. So a program calls Main before it reads flags, opens files or listens. A test calls it in TestMain,
-// before m.Run.
+// processes Main doesn't return. What runs before it, runs in them too: the initialization of packages, their variables
+// and init functions. So a program calls Main before it reads flags, opens files or listens. A test calls it in
+// TestMain, before m.Run.
 //
 // # The packages behind it
 //

@@ -75,7 +75,8 @@ func New(options ...Option) (*Agent, error) {
 	case h == nil: // other systems have no helper processes
 		h = &Helper{}
 	case a.c.settings && a.c.journal != "":
-		return nil, errors.New("adze.Journal: with adze.Settings, journals are in the user's directory\nRemove one of them.")
+		return nil, errors.New("adze.Journal: with adze.Settings, journals are in the user's directory\n" +
+			"Remove one of them.")
 	}
 	if err := a.place(*h); err != nil {
 		return nil, err
@@ -127,7 +128,8 @@ func (a *Agent) open(o *recording.Options) error {
 		return fmt.Errorf("adze: %w", err)
 	}
 	if name := a.c.unknown(s); name != "" {
-		return errors.Join(fmt.Errorf("adze.BuiltIn: unknown tool %q\n'adze tool list' has the names.", name), s.Close())
+		err := fmt.Errorf("adze.BuiltIn: unknown tool %q\n'adze tool list' has the names.", name)
+		return errors.Join(err, s.Close())
 	}
 	if a.c.ask != nil {
 		s.Executor.Ask, s.Executor.AskInTurn = s.AskingWith(a.c.ask), true
@@ -303,7 +305,8 @@ func (a *Agent) opened(ctx context.Context) (model.Model, error) {
 	return m, err
 }
 
-// getenv returns the lookup of variables. The program decides about settings, so those of Adze and of telemetry are unset.
+// getenv returns the lookup of variables. The program decides about settings, so those of Adze and of telemetry are
+// unset.
 func (c *config) getenv(state string) func(string) string {
 	return func(name string) string {
 		prefix, _, _ := strings.Cut(name, "_")

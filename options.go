@@ -60,8 +60,8 @@ func Dir(path string) Option {
 	}
 }
 
-// Model is the name of a model. Its server and its key are in the environment, as for the program adze: OPENAI_API_KEY,
-// OPENAI_BASE_URL, ANTHROPIC_API_KEY, GEMINI_API_KEY.
+// Model is the name of a model. Its server and its key are in the environment, as for the program adze:
+// OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, GEMINI_API_KEY.
 func Model(name string) Option {
 	return func(c *config) error {
 		if name == "" {
@@ -84,8 +84,8 @@ func UseModel(m model.Model) Option {
 	}
 }
 
-// Ask answers calls that require approval, one at a time. A call is denied if ask is nil, panics, or returns an error or
-// a Decision without a verdict.
+// Ask answers calls that require approval, one at a time. A call is denied if ask is nil, panics, or returns an error
+// or a Decision without a verdict.
 func Ask(ask tool.Asker) Option {
 	return func(c *config) error {
 		c.ask = ask
@@ -227,8 +227,8 @@ func NoJournal() Option {
 }
 
 // Settings reads what the program adze reads: the settings of the user and the project, context files, skills, hooks,
-// MCP servers, plugins, and the user's .env files. Those of a project only apply in full if the user trusts it. Journals
-// are in the user's directory, too.
+// MCP servers, plugins, and the user's .env files. Those of a project only apply in full if the user trusts it.
+// Journals are in the user's directory, too.
 func Settings() Option {
 	return func(c *config) error {
 		c.settings = true
@@ -245,8 +245,8 @@ func Environ(environ []string) Option {
 	}
 }
 
-// WithoutSandbox runs commands without a sandbox and without trials, so that [Main] isn't needed. Every command requires
-// approval then, whatever rules and modes allow.
+// WithoutSandbox runs commands without a sandbox and without trials, so that [Main] isn't needed. Every command
+// requires approval then, whatever rules and modes allow.
 func WithoutSandbox() Option {
 	return func(c *config) error {
 		c.unsandboxed = true

@@ -21,8 +21,8 @@ type Text string
 // Thought is a piece of the model's reasoning.
 type Thought string
 
-// Call is a call of a tool, whenever its Stage changes. Stage [tool.Asking] is a question: Decision says why it requires
-// approval. With [tool.Done], Outcome has the result and the files that changed.
+// Call is a call of a tool, whenever its Stage changes. Stage [tool.Asking] is a question: Decision says why it
+// requires approval. With [tool.Done], Outcome has the result and the files that changed.
 type Call struct{ tool.Event }
 
 // Usage is what a request to the model used.
