@@ -20,10 +20,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-const recording = `{"call":{"id":"1","name":"write_file","args":{"file_path":"note.txt","content":"hello\n"}}}
-{"end":"calls"}
-{"text":"That is all."}
-{"end":"stop"}`
+const recording = `{"call":{"id":"1","name":"write_file","args":{"file_path":"note.txt","content":"hello\n"}}}` + "\n" +
+	`{"end":"calls"}` + "\n" + `{"text":"That is all."}` + "\n" + `{"end":"stop"}`
 
 var view = template.Must(template.New("").Parse(`<!DOCTYPE html><title>Approval</title>{{with .Open}}<pre>{{.Text}}</pre>
 <form method="post"><input type="hidden" name="token" value="{{$.Token}}"><input type="hidden" name="id" value="{{.ID}}">
@@ -90,10 +88,7 @@ func run(ctx context.Context, dir string, p *page) error {
 		return err
 	}
 	defer a.Close()
-	for _, err := range a.Run(ctx, "Write a note.") {
-		if err != nil {
-			return err
-		}
+	for _, err = range a.Run(ctx, "Write a note.") { // the last error, if there is one, ends it
 	}
-	return nil
+	return err
 }
