@@ -3,9 +3,13 @@ package repo
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,6 +103,59 @@ func TestEmbeddingProgram(t *testing.T) {
 		if err != nil || !bytes.HasSuffix(out, []byte("That is all.")) || bytes.Contains(out, []byte("Allow? [y/n]")) != c.asks ||
 			(string(text) == "fixed\n") != c.writes {
 			t.Errorf("%s: %v, the file has %q\n%s", c.name, err, text, out)
+		}
+	}
+}
+
+// weights are programs with the imports in the rows of docs/embedding.md. Each uses what it imports.
+var weights = []struct{ row, imports, use string }{
+	{"", ``, ``},
+	{"`tool`", `"github.com/adze-dev/adze/tool"`, `(&tool.Executor{}).Run(context.Background(), tool.Call{})`},
+	{"`builtin`, `permission`", `"github.com/adze-dev/adze/builtin"; "github.com/adze-dev/adze/tool"; "github.com/adze-dev/adze/permission"
+		"github.com/adze-dev/adze/permission/ondisk"`, `set, _ := builtin.New(builtin.Options{Helper: builtin.Main()})
+		policy := permission.New(permission.World{Disk: ondisk.New(nil)}, permission.Default)
+		x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
+		x.Run(context.Background(), tool.Call{})`},
+	{"`adze`", `"github.com/adze-dev/adze"`, `adze.Main(); a, _ := adze.New(adze.Dir("."))
+		for range a.Run(context.Background(), "") {}`},
+}
+
+// The modules of others and the size that a program gets with each package are those of docs/embedding.md.
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("builds programs for Linux amd64")
+	}
+	page, err := os.ReadFile("docs/embedding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := int64(0)
+	for _, w := range weights {
+		dir := outside(t, fmt.Sprintf("package main\nimport (\"context\"; \"fmt\"; %s)\nfunc main() { fmt.Println(context.Background()); %s }", w.imports, w.use))
+		info, err := os.Stat(built(t, dir, "-ldflags=-s -w"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.row == "" {
+			hello = info.Size()
+			continue
+		}
+		cmd := exec.Command("go", "version", "-m", "agent")
+		cmd.Dir = dir
+		modules, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := strings.Count(string(modules), "\tdep\t") - 1 // Adze
+		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(w.row) + ` \| (\d+) \| less than (\d+) MB \|$`).FindSubmatch(page)
+		if row == nil {
+			t.Errorf("docs/embedding.md has no row for %s", w.row)
+			continue
+		}
+		most, _ := strconv.ParseInt(string(row[2]), 10, 64)
+		if added := info.Size() - hello; string(row[1]) != fmt.Sprint(others) || added > most*1_000_000 || added < (most-3)*1_000_000 {
+			t.Errorf("%s: %d modules and %d bytes, docs/embedding.md has %s", w.row, others, added, row[0])
 		}
 	}
 }
