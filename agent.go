@@ -127,8 +127,7 @@ func (a *Agent) open(o *recording.Options) error {
 	if err != nil {
 		return fmt.Errorf("adze: %w", err)
 	}
-	if name := a.c.unknown(s); name != "" {
-		err := fmt.Errorf("adze.BuiltIn: unknown tool %q\n'adze tool list' has the names.", name)
+	if err := a.c.check(s); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	if a.c.ask != nil {
@@ -354,12 +353,21 @@ func (c *config) excludes() func(tool.Declaration) bool {
 	}
 }
 
-// unknown returns a name in BuiltIn that no tool has; "": none.
-func (c *config) unknown(s *session.Session) string {
+// check returns an error about names that no tool has: a mistyped deny rule protects nothing.
+func (c *config) check(s *session.Session) error {
+	const help = "'adze tool list' has the names."
+	all := tool.NewRegistry(slices.Concat(s.Tools.All(), c.tools)...).All()
 	for _, name := range c.builtIn {
-		if !slices.ContainsFunc(s.Tools.All(), func(t tool.Tool) bool { return t.Declaration().Named(name) }) {
-			return name
+		if !slices.ContainsFunc(all, func(d tool.Declaration) bool { return d.Named(name) }) {
+			return fmt.Errorf("adze.BuiltIn: unknown tool %q\n%s", name, help)
 		}
 	}
-	return ""
+	for _, of := range c.rules {
+		for _, u := range of.rules.Unused(all) {
+			if served := strings.Contains(u.Text, "__") && len(c.servers) > 0; !served && !c.settings {
+				return fmt.Errorf("adze.%s: unknown tool in %q\n%s", of.option, u.Text, help)
+			}
+		}
+	}
+	return nil
 }

@@ -172,6 +172,7 @@ func TestWrongOptions(t *testing.T) {
 		"adze.Mode":                      {dir, adze.Mode("typo")},
 		"adze.Allow":                     {dir, adze.Allow("Shell(")},
 		"adze.Deny":                      {dir, adze.Deny("Nonsense(")},
+		`unknown tool in "Bsh(rm:*)"`:    {dir, adze.Deny("Bsh(rm:*)")},
 		`adze.BuiltIn: unknown tool "x"`: {dir, adze.BuiltIn("read_file", "x")},
 		"adze.Model: the name is empty":  {dir, adze.Model("")},
 		"adze.UseModel":                  {dir, adze.UseModel(nil)},

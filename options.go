@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
@@ -26,6 +27,7 @@ type config struct {
 	named        bool        // a flag has the model's name
 	ask          tool.Asker
 	flags        []settings.Flag
+	rules        []optionRules
 	tools        []tool.Tool
 	builtIn      []string // the only built-in tools; nil: all
 	servers      map[string]discover.Server
@@ -38,6 +40,12 @@ type config struct {
 	environ      []string // of commands; nil: the process's
 	unsandboxed  bool
 	logger       *slog.Logger
+}
+
+// optionRules are the rules of an option.
+type optionRules struct {
+	option string
+	rules  permission.Rules
 }
 
 // flag sets a setting for this agent, in place of those in files.
@@ -115,14 +123,15 @@ func Deny(rules ...string) Option { return ruled("Deny", "permissions.deny", nil
 
 func ruled(option, key string, allow, ask, deny []string) Option {
 	return func(c *config) error {
-		_, problems, err := permission.ParseRules(allow, ask, deny)
+		rules, problems, err := permission.ParseRules(allow, ask, deny)
 		if err == nil && len(problems) > 0 {
 			err = problems[0].Err
 		}
 		if err != nil {
 			return fmt.Errorf("adze.%s: %w", option, err)
 		}
-		c.list(option, key, append(append(allow, ask...), deny...))
+		c.rules = append(c.rules, optionRules{option, rules})
+		c.list(option, key, slices.Concat(allow, ask, deny))
 		return nil
 	}
 }
