@@ -64,7 +64,7 @@ func (a *Agent) SetEffort(effort string) {
 	a.now.effort = effort
 }
 
-// Reset replaces the conversation by another one, empty or not, with a system prompt of its own. It waits for a Run
+// Reset replaces the conversation by another one, empty or not, with its own system prompt. It waits for a Run
 // that has begun. IDs of calls stay unique: the executor has seen those of the old conversation.
 func (a *Agent) Reset(system string, history []model.Message) {
 	a.running.Lock()

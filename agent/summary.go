@@ -366,7 +366,7 @@ func words(prompt []model.Part) (string, []model.Part) {
 		switch p := p.(type) {
 		case model.Text:
 			if n := utf8.RuneCountInString(string(p)); n > bulky && len(text) > 0 {
-				p = model.Text(fmt.Sprintf("[Attachment of %s characters left out]", humanize.Number(n)))
+				p = model.Text(fmt.Sprintf("[Attachment of %s characters omitted]", humanize.Number(n)))
 			}
 			text = append(text, string(p))
 		case model.Media:

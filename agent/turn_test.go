@@ -360,7 +360,7 @@ func TestSystemPrompt(t *testing.T) {
 	}
 }
 
-// Edits of one turn that change what another one needs are rejected together; others run, also if they only fit after
+// Edits of one turn that change what another one needs are rejected together; others run, even if they only fit after
 // the edits before them.
 func TestOverlappingEdits(t *testing.T) {
 	type span struct {

@@ -122,10 +122,10 @@ type Options struct {
 	// NoGitIgnore shows git-ignored files in listings and searches. IgnoreFiles are further names of AI ignore files.
 	NoGitIgnore bool
 	IgnoreFiles []string
-	// Servers are the installed language servers for the project; without any, code is not offered. Unsandboxed lets
+	// Servers are the installed language servers for the project; without any, code is not offered. WithoutSandbox lets
 	// them run where there is no sandbox.
-	Servers     []LanguageServer
-	Unsandboxed bool
+	Servers        []LanguageServer
+	WithoutSandbox bool
 }
 
 // LanguageServer is a program that knows a language.

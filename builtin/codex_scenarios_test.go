@@ -11,7 +11,7 @@ import (
 )
 
 // The 25 end-to-end scenarios of Codex's apply-patch (openai/codex, codex-rs/apply-patch/tests/fixtures/scenarios, read
-// in November 2026), in words of our own: which behave equally, and why others differ.
+// in November 2026), in our own words: which behave equally, and why others differ.
 func TestCodexScenarios(t *testing.T) {
 	type tree map[string]string
 	for _, c := range []struct {

@@ -22,7 +22,7 @@ func newServers(o Options, f *files, sh *command.Shell) *servers {
 	}
 	s.Servers = lsp.New(lsp.Options{
 		Servers: o.Servers, Root: s.root,
-		Start: func(one lsp.Server) (lsp.Process, error) { return sh.StartServer(one, o.Unsandboxed) },
+		Start: func(one lsp.Server) (lsp.Process, error) { return sh.StartServer(one, o.WithoutSandbox) },
 		Hide: func(path string) bool {
 			_, secret := f.secret(path)
 			p, err := f.ws.Resolve(path)

@@ -95,7 +95,7 @@ func TestEditLines(t *testing.T) {
 			t.Errorf("%s: %q: %s", what, got, o.Result.Text())
 		}
 	}
-	put(t, dir, map[string]string{"a.txt": "zero\n" + after}) // by someone else
+	put(t, dir, map[string]string{"a.txt": "zero\n" + after}) // by another program
 	o = callIn(t, x, tool.AnchorDialect, linesName, args{"file_path": path, "edits": []args{{"first": anchorOf(t, after, "five"), "new_text": ""}}})
 	fresh := anchorOf(t, "zero\n"+after, "five")
 	if got := o.Result.Text(); !strings.Contains(got, "+zero") || !strings.Contains(got, fresh+"| five") {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// elisions are patterns of lines that stand for code which they leave out, as models write them.
+// elisions are patterns of lines that stand for code which they omit, as models write them.
 type elisions struct {
 	comment *regexp.Regexp // a whole line: its text
 	plain   *regexp.Regexp // the text of a comment
@@ -37,9 +37,9 @@ var elided = sync.OnceValue(func() elisions {
 // proseEndings are of files in which a line with # or * is no comment.
 var proseEndings = []string{".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ".org", ".tex"}
 
-// leftOut returns the first line of a new content that only stands for code which it leaves out, and its number, unless
-// the old content has the same line; 0: there is none.
-func leftOut(path, was, now string) (number int, line string) {
+// omission returns the first line of a new content that only stands for code which it omits, and its number, unless
+// the old content has the same line; 0 without one.
+func omission(path, was, now string) (number int, line string) {
 	prose := slices.Contains(proseEndings, strings.ToLower(filepath.Ext(path)))
 	n := 0
 	for l := range strings.Lines(now) {

@@ -123,11 +123,11 @@ type wish struct {
 	exclude []string
 	noGit   bool // include git-ignored files
 	shallow bool // only files directly in a directory
-	usual   bool // skip usuallyLeftOut
+	usual   bool // skip usuallySkipped
 }
 
-// usuallyLeftOut are patterns of files that are skipped in a named directory.
-var usuallyLeftOut = []string{
+// usuallySkipped are patterns of files that are skipped in a named directory.
+var usuallySkipped = []string{
 	"node_modules", "bower_components", ".svn", ".hg", "dist", "build", "coverage", ".vscode", ".idea", "__pycache__",
 	"*.pyc", "*.pyo", ".DS_Store",
 }
@@ -193,7 +193,7 @@ func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wi
 		req.Globs = append(req.Globs, "!"+e)
 	}
 	if w.usual {
-		for _, e := range usuallyLeftOut {
+		for _, e := range usuallySkipped {
 			req.Globs = append(req.Globs, "!"+e)
 		}
 	}

@@ -94,7 +94,7 @@ type directoryListing struct {
 	rules           *ignore.Dir
 	shown           []listed
 	hidden, refused int
-	leftOut         int
+	excluded        int
 }
 
 // listed is an entry that is shown.
@@ -151,8 +151,8 @@ func (l *directoryListing) add(e fs.DirEntry) {
 	switch {
 	case v.State == ignore.Refused:
 		l.refused++
-	case l.leavesOut(item):
-		l.leftOut++
+	case l.excludes(item):
+		l.excluded++
 	case v.State == ignore.Hidden && !l.showIgnored:
 		l.hidden++
 	default:
@@ -172,7 +172,7 @@ func (l *directoryListing) follow(item *listed) {
 	item.at, item.directory, item.lost = p, err == nil && info.IsDir(), errors.Is(err, fs.ErrNotExist)
 }
 
-func (l *directoryListing) leavesOut(item listed) bool {
+func (l *directoryListing) excludes(item listed) bool {
 	for _, pattern := range l.without {
 		name, onlyDirectories := strings.CutSuffix(pattern, "/")
 		if (!onlyDirectories || item.directory) && matchName(name, item.name) {
@@ -222,7 +222,7 @@ func (l *directoryListing) counts() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{l.hidden, "git-ignored"}, {l.refused, "denied by an AI ignore file"}, {l.leftOut, "excluded by ignore"}} {
+	}{{l.hidden, "git-ignored"}, {l.refused, "denied by an AI ignore file"}, {l.excluded, "excluded by ignore"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
 		}

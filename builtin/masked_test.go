@@ -154,7 +154,7 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// A list of declarations has no secret and no part of one: names are masked like the text, or left out.
+// A list of declarations has no secret and no part of one: names are masked like the text, or omitted.
 func TestOutlineIsMasked(t *testing.T) {
 	dir := t.TempDir()
 	const token = "tok_abcdefghijkl"

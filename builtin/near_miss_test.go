@@ -293,7 +293,7 @@ func TestNearMisses(t *testing.T) {
 	secondCalls(t, all)
 }
 
-// secondCalls tries near misses in each dialect, and those that fail once more as their messages say.
+// secondCalls tries near misses in each dialect, and those that fail again as their messages say.
 func secondCalls(t *testing.T, all []nearMiss) {
 	dir := t.TempDir()
 	s, err := New(Options{Dir: dir, AllRead: true})

@@ -163,7 +163,7 @@ func (f *files) notebookSaid(c *notebookChange, a notebookEditArgs, notes string
 	said := fmt.Sprintf("Notebook %s has been updated. %s cell %s.%s", p.Abs, a.Mode, c.cell, notes)
 	if !c.stable {
 		f.seen.Forget(p.Abs)
-		return said + "\nThe cells have no ids of their own, so the ids of those after it have changed: read the " +
+		return said + "\nThe cells have no ids, so the ids of those after it have changed: read the " +
 			"notebook again before the next edit."
 	}
 	f.seen.RecordEdit(p.Abs, c.was.hash, c.newHash(), text.Lines(c.now.Text))

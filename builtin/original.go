@@ -139,7 +139,7 @@ func (e *changedError) Told() {
 }
 
 const (
-	maxChangeLines = 40 // of a change by someone else that is shown
+	maxChangeLines = 40 // of a change by another program that is shown
 	maxChangeBytes = 8000
 )
 

@@ -55,7 +55,7 @@ func (s secrets) is(p workspace.Path) bool {
 	return secret
 }
 
-// contents is a search.Scope's Withhold for a search that opens files: secret files and directories are left out.
+// contents is a search.Scope's Withhold for a search that opens files: secret files and directories are omitted.
 func (s secrets) contents(dir string) (all bool, withheld func(name string) bool) {
 	if s.below(dir) {
 		return true, nil
@@ -75,7 +75,7 @@ func (s secrets) below(dir string) bool {
 	return secret
 }
 
-// names is Withhold for a search for names below roots, which aren't secret: only Adze's own directory is left out,
+// names is Withhold for a search for names below roots, which aren't secret: only Adze's own directory is omitted,
 // unless the search begins there.
 func (s secrets) names(roots []string) func(dir string) (all bool, withheld func(name string) bool) {
 	return func(dir string) (bool, func(string) bool) {
@@ -161,7 +161,7 @@ func configured(configs []secretvalues.Config, path string) bool {
 	return slices.ContainsFunc(configs, func(c secretvalues.Config) bool { return c.Path == path })
 }
 
-// withheld is Withhold for a search that opens files: besides secret files, git's configuration is left out.
+// withheld is Withhold for a search that opens files: besides secret files, git's configuration is omitted.
 func (f *files) withheld() func(dir string) (all bool, withheld func(name string) bool) {
 	configs := f.values.Configs(nil)
 	return func(dir string) (bool, func(string) bool) {

@@ -229,7 +229,7 @@ func TestResultsDoNotDependOnSecrets(t *testing.T) {
 	})
 }
 
-// Saved results can be read and searched, also if the workspace contains Adze's own directory.
+// Saved results can be read and searched, even if the workspace contains Adze's own directory.
 func TestSavedResultsStayReadable(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

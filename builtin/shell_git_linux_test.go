@@ -274,7 +274,7 @@ func TestGitOpeningIsNarrow(t *testing.T) {
 			if _, err2 := os.Lstat(g.dir + "/b2"); err == nil || err2 == nil {
 				t.Error(".adze or b2 was made")
 			}
-			if c.changed == "" && (o.Error == nil || !strings.Contains(o.Error.Message, "call of its own") || len(asked) > 0) {
+			if c.changed == "" && (o.Error == nil || !strings.Contains(o.Error.Message, "separate call") || len(asked) > 0) {
 				t.Errorf("%v: %v: %s", asked, o.Error, o.Result.Text())
 			}
 			if c.changed != "" && !strings.Contains(strings.Join(asked, "\n"), "every program of this command can change them") {

@@ -294,7 +294,7 @@ func TestRepositoryAbove(t *testing.T) {
 	}
 }
 
-// What a command left in temp directories and caches is gone if its output was held back: another command could print it.
+// Files of a command in temp directories and caches are gone if its output was held back: another command could print it.
 func TestLateSecretsAreForgotten(t *testing.T) {
 	for name, tried := range map[string]bool{"read-only": false, "tried": true} {
 		for _, approved := range []bool{false, true} {

@@ -97,7 +97,7 @@ func TestWebFetch(t *testing.T) {
 		{args{"url": s.URL + "/json"}, "URL: $URL/json\nStatus: 200 OK; application/json; 11 bytes\n\n$MARKS{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
 		{args{"url": s.URL + "/latin"}, "URL: $URL/latin\nStatus: 200 OK; text/plain, read as windows-1252; 4 bytes\n\n$MARKScafé"},
 		{args{"url": s.URL + "/empty"}, "URL: $URL/empty\nStatus: 200 OK; text/html; 0 bytes\n\n(the page is empty)"},
-		{args{"url": s.URL + "/scripted"}, "URL: $URL/scripted\nStatus: 200 OK; text/html; 62 bytes\nThe page has no text of its own; it is probably built by scripts, which are not run.\n"},
+		{args{"url": s.URL + "/scripted"}, "URL: $URL/scripted\nStatus: 200 OK; text/html; 62 bytes\nThe page has no text; it is probably built by scripts, which are not run.\n"},
 		{args{"url": s.URL + "/archive.zip"}, "URL: $URL/archive.zip\nStatus: 200 OK; zip archive; 304 bytes\nIt can't be shown, and there is no directory to save it in.\n"},
 		{args{"url": s.URL + "/away"}, "$URL/away redirects (302) to another host and was not followed: http://169.254.169.254/latest/\nTo follow it, call web_fetch with that URL."},
 	} {

@@ -53,8 +53,8 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	if content, err = f.restore(toWrite, o, content); err != nil {
 		return nil, err
 	}
-	if n, line := leftOut(p.Abs, o.doc.Text, content); n > 0 {
-		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for text that it leaves out, and "+
+	if n, line := omission(p.Abs, o.doc.Text, content); n > 0 {
+		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for omitted text, and "+
 			"nothing was written. Give the whole content%s",
 			n, line, f.offer.hint("edit", ", or change a part with edit"))
 	}

@@ -89,7 +89,7 @@ func (a *attempt) progress() error {
 // ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("MCP servers are closed")
 
-// acquire returns the running session, and starts the server if there is none.
+// acquire returns the running session, or starts the server.
 func (l *link) acquire(ctx context.Context) (*session, error) {
 	l.mu.Lock()
 	if l.bad != nil || l.closed {

@@ -78,7 +78,7 @@ func manifestPath(state, alias string) string {
 	return filepath.Join(state, "manifests", fileName(alias)+".json")
 }
 
-// loadManifest reads a cached manifest. It returns nil if there is none for this configuration.
+// loadManifest reads a cached manifest. It returns nil if this configuration has none.
 func loadManifest(state, alias, hash string) *manifest {
 	if state == "" {
 		return nil

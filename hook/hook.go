@@ -21,7 +21,7 @@
 // ask, allow, none. Hook.OnFailure is what happens to a call if the hook fails or times out. If a hook rewrites the
 // input of a call, the others run again with the new input.
 //
-// A hook whose Async is set decides nothing, and [Runner.Run] doesn't wait for it. [Runner.Start] waits for no hook.
+// A hook whose Async is set can't decide, and [Runner.Run] doesn't wait for it. [Runner.Start] waits for no hook.
 package hook
 
 import (
@@ -208,7 +208,7 @@ type Hook struct {
 	NoApproval bool // it can't approve calls: that is the same as no opinion
 
 	Timeout   time.Duration // 0: 60 s
-	Async     bool          // Run doesn't wait for it, and it decides nothing
+	Async     bool          // Run doesn't wait for it, and it can't decide
 	OnFailure Failure
 	// Unsupported is a type of hook that can't run: it counts as failed.
 	Unsupported string

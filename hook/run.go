@@ -210,7 +210,7 @@ func (r *Runner) Run(ctx context.Context, in Input, names ...string) Result {
 	return out
 }
 
-// Start runs hooks that decide nothing, without waiting for them.
+// Start runs hooks that can't decide, without waiting for them.
 func (r *Runner) Start(in Input, names ...string) {
 	if r.Has(in.Event) {
 		r.async.Go(func() { r.Run(r.ending, in, names...) })

@@ -119,7 +119,7 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// Contents of archived sessions stay, also if a version of Adze cleans up that knows no archives: it searches the
+// Contents of archived sessions stay, even if a version of Adze cleans up that knows no archives: it searches the
 // names in journal.jsonl.
 func TestContentsOfArchivedSessionsStay(t *testing.T) {
 	s := Sessions{Home: t.TempDir()}

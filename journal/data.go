@@ -297,7 +297,7 @@ type Model struct {
 	Extra
 }
 
-// Named is the name that the user gave the session; "" takes it back.
+// Named is the name that the user gave the session; "" removes it.
 type Named struct {
 	Name string `json:"name"`
 	Extra

@@ -151,7 +151,7 @@ func (w *commandJudge) cover(s *commandVerdict) {
 }
 
 // publishes is what can't be tried: it has effects on other machines.
-const publishes = "publishes something, which can't be taken back"
+const publishes = "publishes something, which can't be undone"
 
 // brokered reports whether commands that weren't approved reach the hosts that rules or the user allow.
 func (e *engine) brokered() bool {

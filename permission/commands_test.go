@@ -200,7 +200,7 @@ func TestUnderstood(t *testing.T) {
 		{Text: "make test", Why: "allow rule Shell(make test) in this session"},
 		{Text: "rm x", Why: "deny rule Shell(rm:*)"},
 		{Text: "xargs git push", Why: "no rule matches it"},
-		{Text: "git push … (run by xargs)", Why: "publishes something, which can't be taken back"},
+		{Text: "git push … (run by xargs)", Why: "publishes something, which can't be undone"},
 	}
 	got := p.Understood(r)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(permission.Reading{})); diff != "" {

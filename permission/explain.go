@@ -32,9 +32,9 @@ func (e engine) happens(d tool.Decision) string {
 	tries := d.Try && d.Verdict != tool.Allow
 	switch {
 	case tries && e.world.place() == ReadOnly && e.mode == Plan:
-		return "Runs where writes are refused; denied if it tries to write"
+		return "Runs where writes fail; denied if it tries to write"
 	case tries && e.world.place() == ReadOnly:
-		return "Runs where writes are refused; you are asked if it tries to write"
+		return "Runs where writes fail; you are asked if it tries to write"
 	case tries && e.mode == Plan:
 		return "Runs in a trial; changes are discarded"
 	case tries && e.mode == AutoEdit:

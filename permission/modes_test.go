@@ -138,7 +138,7 @@ func TestExternalToolsMayDoAnything(t *testing.T) {
 	}
 }
 
-// Hooks must not answer prompts in plan mode, so the cause has the mode, also if a rule asks.
+// Hooks must not answer prompts in plan mode, so the cause has the mode, even if a rule asks.
 func TestPlanModeIsInTheCause(t *testing.T) {
 	rules, _, err := permission.ReadRules(nil, []permission.Written{{Text: "Read(/asked)"}}, nil)
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 	return d, nil
 }
 
-// elicit returns the client's answer: with a request of its own that belongs to the call, or by way of its result.
+// elicit returns the client's answer: with its own request that belongs to the call, or by way of its result.
 func (s *session) elicit(ctx context.Context, run *running, from caller, p *mcp.ElicitParams) (*mcp.ElicitResult,
 	error) {
 	if !from.modern {

@@ -68,7 +68,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 // maxBody is the maximum length of a request.
 const maxBody = 10 << 20
 
-// handler serves sessions, each with an executor of its own. Requests of modern versions belong to no session and share
+// handler serves sessions, each with its own executor. Requests of modern versions belong to no session and share
 // one executor.
 func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 	c, m := s.connect()

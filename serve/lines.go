@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxMessage is the maximum length of a line. The SDK's transport has no limit of its own.
+// maxMessage is the maximum length of a line. The SDK's transport has no limit.
 const maxMessage = 16 << 20
 
 // idAtEnd matches the ID of a message that is among its last two fields, where the official clients write it.

@@ -7,7 +7,7 @@
 //
 // # Sessions
 //
-// One connection is one session with an executor of its own: calls go through the same order, policy and permission
+// One connection is one session with its own executor: calls go through the same order, policy and permission
 // prompts as those of a model. HTTP clients of protocol version 2026-07-28, which has no sessions, share one.
 // Options.Tools selects the tools; one that needs a user is offered only to clients that
 // can ask one.
@@ -89,7 +89,7 @@ func New(opt Options) *Server {
 // connection is one client and its session.
 type connection struct {
 	server *Server
-	shared bool            // by all clients without a session of their own
+	shared bool            // by all clients without their own session
 	life   context.Context // ends with the connection
 	end    context.CancelFunc
 

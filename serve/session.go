@@ -136,7 +136,7 @@ func (s *session) list(from caller) []*mcp.Tool {
 }
 
 // hints tell Claude Code, which shows its model the names of tools alone, what to find a tool by, and which to declare
-// at once: those that the user named, and those that agents have under names of their own and are trained to use.
+// at once: those that the user named, and those that agents have under their own names and are trained to use.
 func (s *session) hints(d tool.Declaration) mcp.Meta {
 	m := mcp.Meta{"anthropic/searchHint": d.Brief()}
 	if s.server.opt.Tools != nil || len(d.RuleNames) > 0 {

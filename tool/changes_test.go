@@ -37,7 +37,7 @@ func TestFoldedChanges(t *testing.T) {
 	}
 }
 
-// Many directories with one file each become their parent, also if a directory is folded twice and has a quoted name.
+// Many directories with one file each become their parent, even if a directory is folded twice and has a quoted name.
 func TestFoldedDirectories(t *testing.T) {
 	var c tool.Changes
 	for i := range 3000 {

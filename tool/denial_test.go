@@ -35,7 +35,7 @@ func TestDenialTexts(t *testing.T) {
 
 // For every cause of a denial, the model's text has the next step and no flag, and the user's text never has --yolo.
 func TestDenialsOfEveryCause(t *testing.T) {
-	kinds := []tool.CauseKind{tool.ByMode, tool.ByRule, tool.ByHook, tool.ByMustAsk, tool.BySandbox, tool.ByFailure, tool.ByTrust, tool.ByUser, tool.ByNobody, ""}
+	kinds := []tool.CauseKind{tool.ByMode, tool.ByRule, tool.ByHook, tool.ByMustAsk, tool.BySandbox, tool.ByFailure, tool.ByTrust, tool.ByUser, tool.NoPolicy, ""}
 	askers := map[string]tool.Asker{
 		"none": nil,
 		"flags": func(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {

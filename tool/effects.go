@@ -126,7 +126,7 @@ func (f Effects) Summary() string {
 }
 
 // Headline returns how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet". What was sent to a host can't
-// be taken back.
+// be undone.
 func (f Effects) Headline() string {
 	kept := "; nothing is kept yet"
 	if len(f.sent()) > 0 {

@@ -90,7 +90,7 @@ const (
 	ByFailure CauseKind = "failure"   // the policy failed, or couldn't judge the call
 	ByTrust   CauseKind = "trust"     // the user trusts the server that the tool comes from
 	ByUser    CauseKind = "user"      // the user answered a prompt
-	ByNobody  CauseKind = "no-policy" // no policy is set
+	NoPolicy  CauseKind = "no-policy" // no policy is set
 )
 
 // Cause is where a Decision comes from. Code that depends on the cause reads it; texts are made from it by
@@ -140,7 +140,7 @@ func (c Cause) String() string {
 		return "a hook requires approval"
 	case ByTrust:
 		return "the server is trusted in settings"
-	case ByNobody:
+	case NoPolicy:
 		return "no policy is set"
 	}
 	return ""
@@ -179,7 +179,7 @@ var ErrDenied = errors.New("permission denied")
 // DenialError is the error of a denied call: one text for the model and one for the user.
 type DenialError struct {
 	Model string // what was denied, why, and what to do next; names no flag
-	User  string // what was denied, why, and the rule or flag that would allow it, on lines of their own
+	User  string // what was denied, why, and the rule or flag that would allow it, on their own lines
 }
 
 // Error returns the text for the model.

@@ -165,7 +165,7 @@ func (x *Executor) claim(id string) (string, bool) {
 
 // askAlways returns the policy that a nil Policy stands for.
 func askAlways(Request) Decision {
-	return Decision{Verdict: Ask, Cause: Cause{Kind: ByNobody}}
+	return Decision{Verdict: Ask, Cause: Cause{Kind: NoPolicy}}
 }
 
 // hooked is the result of the hooks for a call. The zero value means no opinion.

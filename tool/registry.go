@@ -192,7 +192,7 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 // Found is a call with the tool that it was looked up with.
 type Found struct {
 	Call
-	Tool Tool  // nil: there is none
+	Tool Tool  // nil without one
 	Err  error // why there is none
 	// The name is another tool's: see [Rerouter].
 	Rerouted bool
@@ -304,7 +304,7 @@ func unknownTool(name string, known []Declaration) error {
 }
 
 // likely returns the tools that an unknown name may mean: tools whose name is a typo away, else tools whose name
-// contains it. Calling a different kind of tool would do something else than the model meant, so tools of different
+// contains it. Calling a different kind of tool would do something other than the model meant, so tools of different
 // kinds are only suggested for a typo, and none for a very short name.
 func likely(name string, known []Declaration) []string {
 	if len(name) < 4 {

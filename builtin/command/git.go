@@ -58,7 +58,7 @@ func (s *Shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	}
 	if others && o.ofGit != "" {
 		return opening{}, tool.BadParam("command", "%s, which the sandbox protects, so nothing else may run in the "+
-			"same command. Run it in a call of its own", o.ofGit)
+			"same command. Run it in a separate call", o.ofGit)
 	}
 	if others && len(o.paths) > 0 {
 		o.warnings = append(o.warnings, "every program of this command can change them")

@@ -30,7 +30,7 @@ type ReadLimits struct {
 	// System are the system directories.
 	System []string
 	// Hide reports whether a file of the workspace looks empty to auto-approved commands. tracked reports whether git
-	// tracks the file as it is. nil: files that are secret by their name and not tracked.
+	// tracks the file as it is. nil: untracked files with secret-looking names.
 	Hide func(path string, tracked func() bool) bool
 	// Asks reports whether a hidden file requires approval by a rule: a command that opens it needs approval. nil: none
 	// does.

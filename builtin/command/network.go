@@ -53,7 +53,7 @@ type network struct {
 	stop   context.CancelFunc
 }
 
-// openNetwork gives the command a network, if it has a namespace of its own for it.
+// openNetwork gives the command a network, if it has its own namespace for it.
 func (c *shellCall) openNetwork() {
 	c.network, c.command.Proxy, c.command.Held = nil, nil, nil
 	o, s := c.shell.sandboxes.Network, c.command.Sandbox
@@ -138,12 +138,12 @@ func (n *network) ask(ctx context.Context, host string, t broker.Target) error {
 		shown = net.JoinHostPort(host, t.Port)
 	}
 	if n.ctx.Err() != nil {
-		return fmt.Errorf("%s: the call has ended, so nobody can be asked. %s", shown, allowing(shown))
+		return fmt.Errorf("%s: the call has ended, so no user can be asked. %s", shown, allowing(shown))
 	}
 	d, err := n.live.Ask(ctx, tool.Invocation{
 		Description: programOf(n.command, host) + " wants " + shown,
 		Access:      []tool.Access{{Verb: tool.Reaches, Target: net.JoinHostPort(host, t.Port)}},
-		Confirm:     tool.Literal(Label(n.command) + "\nIt may send anything to that host, which can't be taken back."),
+		Confirm:     tool.Literal(Label(n.command) + "\nIt may send anything to that host, which can't be undone."),
 	})
 	denied := (*tool.DenialError)(nil)
 	switch {

@@ -17,7 +17,7 @@ import (
 const jobPiece = 20 << 10
 
 // Read returns the output of a background command from an offset on; nil: from where the last read ended. It waits a
-// while if there is none.
+// while for new output.
 func (s *Shell) Read(ctx context.Context, live *tool.Live, id string, offset *int64, wait time.Duration) (tool.Result,
 	error) {
 	s.mu.Lock()

@@ -33,13 +33,13 @@ type Sandbox struct {
 	Mode string
 	// Write are further files and directories that the workspace modes may write to: caches, a device.
 	Write []string
-	// UnixSockets lets commands reach sockets that are files, such as Docker's.
+	// UnixSockets lets commands reach Unix sockets of other programs, such as Docker's.
 	UnixSockets bool
 	// Bubblewrap uses the program bwrap for sandboxes.
 	Bubblewrap bool
 	// Limits limits what auto-approved commands read. nil: they read everything, and only the verdict protects files.
 	Limits *ReadLimits
-	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
+	// Trial runs commands in a trial first, if the policy allows that. It needs Options.State and Limits.
 	Trial bool
 	// ReadOnlyTrial makes trials run in a read-only place even where overlays work: a command that writes is stopped,
 	// and requires approval.

@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/trial"
 )
 
-// Language servers run as commands without approval do: they read the workspace without its hidden files, write to a
-// directory of their own, and have no network.
+// Language servers run as commands without approval do: they read the workspace without its hidden files, write to
+// their own directory, and have no network.
 
 // languageServer is a language server that runs.
 type languageServer struct {
@@ -29,13 +29,12 @@ type languageServer struct {
 // serverProcesses is the maximum number of processes of a server. Its memory is limited as that of trials.
 const serverProcesses = 256
 
-// errUnsandboxed means that a server would run without a sandbox.
-var errUnsandboxed = errors.New("there is no sandbox for it here. The user can allow it without one with " +
+// errNoSandbox means that a server would run without a sandbox.
+var errNoSandbox = errors.New("there is no sandbox for it here. The user can allow it without one with " +
 	"lsp.unsandboxed")
 
-// StartServer starts a language server. If it can't be sandboxed it runs without, or, unless unsandboxed is set, not at
-// all.
-func (s *Shell) StartServer(server lsp.Server, unsandboxed bool) (_ lsp.Process, err error) {
+// StartServer starts a language server. If it can't be sandboxed, it only starts if withoutSandbox is set.
+func (s *Shell) StartServer(server lsp.Server, withoutSandbox bool) (_ lsp.Process, err error) {
 	b := s.sandboxes
 	c := proc.Command{
 		Argv: append([]string{server.Program}, server.Command[1:]...), Dir: s.ws.Project(), Head: 1, Tail: 4 << 10,
@@ -69,8 +68,8 @@ func (s *Shell) StartServer(server lsp.Server, unsandboxed bool) (_ lsp.Process,
 		c.Sandbox = spec
 		c.Env = append(unwritten(l.environ(b.unapproved().tried, out.held.cache), out.held.cache),
 			"GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
-	} else if !unsandboxed {
-		return nil, errUnsandboxed
+	} else if !withoutSandbox {
+		return nil, errNoSandbox
 	} else {
 		c.Env = b.unapproved().tried
 	}

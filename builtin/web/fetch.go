@@ -246,7 +246,7 @@ func pageText(ctx context.Context, page *engine.Page, found document.Type, forma
 		if doc.Refresh != "" {
 			c.notes = append(c.notes, "The page sends browsers on to "+doc.Refresh+". Fetch that URL if you need it.")
 		} else if c.text == "" && page.Size > 0 {
-			c.notes = append(c.notes, "The page has no text of its own; it is probably built by scripts, which "+
+			c.notes = append(c.notes, "The page has no text; it is probably built by scripts, which "+
 				"are not run.")
 		}
 	case page.IsJSON() && encoding == "utf-8":

@@ -108,7 +108,7 @@ func (s *searcher) choose(name string) (*websearch.Engine, error) {
 			"with provider %q", err, s.engines[0].Name())
 	}
 	if given {
-		return nil, tool.BadParam("provider", "%q is not set up; there are %s; leave it out for the default", name,
+		return nil, tool.BadParam("provider", "%q is not set up; there are %s; omit it for the default", name,
 			strings.Join(s.names(), ", "))
 	}
 	return nil, tool.Errorf(searchFailedType, "search the web: webSearch.default names %q, which webSearch.provider "+

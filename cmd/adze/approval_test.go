@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// desk is a user at a terminal, with settings and a directory of their own.
+// desk is a user at a terminal, with their own settings and directory.
 type desk struct{ home, dir string }
 
 func newDesk(t *testing.T, settings string) *desk {

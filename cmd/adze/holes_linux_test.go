@@ -183,7 +183,7 @@ func (d *den) run(line, tools string, flags ...string) (string, int) {
 	return d.call(state, tools, "run_shell_command", map[string]any{"command": line, "timeout": 60_000}, flags...)
 }
 
-// call has Adze, with a directory of its own, call a tool.
+// call has Adze, with its own directory, call a tool.
 func (d *den) call(state, tools, name string, arguments map[string]any, flags ...string) (string, int) {
 	d.t.Helper()
 	d.settle(state, tools)
@@ -206,7 +206,7 @@ func (d *den) settle(state, tools string) {
 	}
 }
 
-// adze runs Adze with a directory of its own.
+// adze runs Adze with its own directory.
 func (d *den) adze(state string, args ...string) (string, int) {
 	d.t.Helper()
 	cmd := exec.Command(d.program, args...)

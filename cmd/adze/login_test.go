@@ -158,7 +158,7 @@ func (l *lodge) set(change func()) {
 	change()
 }
 
-// house runs adze in a home of its own.
+// house runs adze in its own home.
 type house struct{ home string }
 
 func (h house) command(args ...string) *exec.Cmd {

@@ -12,7 +12,7 @@ import (
 )
 
 // On a full disk and on one that is read-only the work continues, with one warning in each run: a new session, one that
-// continues, and a copy of one. Reading needs no space. ADZE_HOME is a disk of its own, in a mount namespace.
+// continues, and a copy of one. Reading needs no space. ADZE_HOME is its own disk, in a mount namespace.
 func TestSessionsOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	script := openaitest.Script{Repeat: true, Answers: []openaitest.Answer{{Text: "the answer"}}}

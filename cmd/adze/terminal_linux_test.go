@@ -18,7 +18,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// sitting is the program at a terminal of its own.
+// sitting is the program at its own terminal.
 type sitting struct {
 	*ptytest.Terminal
 	*desk

@@ -1,4 +1,4 @@
-// Command notes is an agent with a tool of its own. Its conversations are recorded, and continue where they stopped:
+// Command notes is an agent with its own tool. Its conversations are recorded, and continue where they stopped:
 //
 //	go run ./examples/notes "Remember that the demo is on Friday."   the model is a recording
 //	go run ./examples/notes -model gpt-5.5 -resume ID "When is the demo?"

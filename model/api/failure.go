@@ -189,7 +189,7 @@ func answerFailure(err error) *Failure {
 	if !errors.As(err, &known) {
 		return &Failure{Err: err}
 	}
-	var broken *json.SyntaxError // damaged on the way: once more, as after a cut
+	var broken *json.SyntaxError // damaged on the way: again, as after a cut
 	quick := known.Kind == model.ErrWire && errors.As(err, &broken)
 	again := quick || known.Kind == model.ErrCut || known.Kind == model.ErrRateLimit || known.Kind == model.ErrServer
 	return &Failure{

@@ -49,7 +49,7 @@ type retries struct {
 	waited   time.Duration
 }
 
-// next records a failed attempt and returns how long to wait before the next one, or false if there is none: then f.Err
+// next records a failed attempt and returns how long to wait before the next one, or false after the last one: then f.Err
 // says why. Waits are randomized over their second half, so that many clients don't retry at once.
 func (r *retries) next(f *Failure) (time.Duration, bool) {
 	r.attempts++

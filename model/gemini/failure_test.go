@@ -121,7 +121,7 @@ func TestNoCallTwice(t *testing.T) {
 	}
 }
 
-// A server that sends nothing is an error of its own.
+// A server that sends nothing is a separate error.
 func TestSilence(t *testing.T) {
 	m, _ := open(t, script{Answers: []answer{{Text: "a", Faults: faults{Pause: geminitest.Duration(time.Hour)}}}},
 		func(o *gemini.Options) { o.FirstByte = 20 * time.Millisecond })

@@ -63,7 +63,7 @@ func (tt encoding) check(t *testing.T) {
 	if tt.edit != nil {
 		edits = append(edits, tt.edit)
 	}
-	// The raw answer has the IDs and signatures of the conversation, so that the server takes them back.
+	// The raw answer has the IDs and signatures of the conversation, so that the server accepts them.
 	raw := parts(`{"text":"."}`, "STOP") + `: "x1" "x2" c2ln ZW5k` + "\n\n"
 	m, srv := open(t, script{Answers: []answer{{Raw: raw}}}, edits...)
 	got := sent(t, m, func() string { return srv.Requests()[0].Body }, tt.r)

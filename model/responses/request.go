@@ -163,7 +163,7 @@ func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// items converts a message. The calls of custom tools, and their results, are items of their own. The caller holds the
+// items converts a message. The calls of custom tools, and their results, are their own items. The caller holds the
 // lock.
 func (m *Model) items(msg model.Message, custom []string) []any {
 	switch msg.Role {

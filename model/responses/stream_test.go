@@ -160,7 +160,7 @@ func TestArgumentsSplitAtEveryByte(t *testing.T) {
 	}
 }
 
-// Servers leave out events, send others, and send some twice. No call comes twice.
+// Servers omit events, send others, and send some twice. No call comes twice.
 func TestEvents(t *testing.T) {
 	const (
 		added  = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":""}}`

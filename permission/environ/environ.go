@@ -123,7 +123,7 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 		`.*_?PAGER|EDITOR|VISUAL|BROWSER|BASH_FUNC.*|(?i:(http|https|ftp|all|no)_proxy)|ADZE.*|container|LS_OPTIONS|DEBIAN_FRONTEND)$`)
 })
 
-// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a
+// Path is the PATH of such a command. It omits what is not absolute, what lies in a root or leads there, and a
 // directory in which one of the everyday commands leads there.
 func Path(path string, roots ...string) string {
 	var kept []string
@@ -164,7 +164,7 @@ func ofManager(dir string) bool {
 
 var managers = strings.Fields("rustup asdf mise rtx volta proto pyenv rbenv nodenv jenv goenv phpenv shims")
 
-// leadsInto reports whether a path lies in a root once its links are followed, also if only the beginning of it exists,
+// leadsInto reports whether a path lies in a root once its links are followed, even if only the beginning of it exists,
 // or a link names what doesn't exist yet. Of a loop of links it is assumed.
 func leadsInto(path string, roots []string) bool {
 	abs, _, err := realpath.Resolve(path)

@@ -32,7 +32,7 @@ func TestAutoApproved(t *testing.T) {
 	}
 }
 
-// A directory of PATH that leads into the workspace, or has a common command that does, is left out: ls ran what the
+// A directory of PATH that leads into the workspace, or has a common command that does, is omitted: ls ran what the
 // workspace had put there. So is one with a link to what doesn't exist yet: a command could create it.
 func TestPathLeadsIntoTheWorkspace(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -15,7 +15,7 @@ import (
 // TestAgreesWithReference holds our checker against a full one, on random schemas of the keywords we know. Where we
 // differ on purpose, the schemas are made so that it does not show:
 //
-//   - oneOf: we take a value that fits several branches, so branches here have types of their own;
+//   - oneOf: we take a value that fits several branches, so branches here have their own types;
 //   - $ref: what is beside one is not looked at, and only pointers within the schema are followed;
 //   - enum of arrays and objects: numbers within are compared as they are written;
 //   - a reference that leads back to itself overflows the stack of the reference, so there is none;

@@ -74,7 +74,7 @@ func TestRefreshOnce(t *testing.T) {
 	expired(t, dir, server.URL)
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() { // each like a process of its own
+		wg.Go(func() { // each like its own process
 			s := source(dir, "http://server")
 			if got, err := s.Token(); err != nil || got.AccessToken != "access-1" {
 				t.Errorf("%v %v", got, err)

@@ -16,7 +16,7 @@ import (
 // asProgram makes the test binary the program.
 const asProgram = "ADZE_FLEET_AS_PROGRAM"
 
-// onSmallDisk is a directory that has a disk of its own, which is soon full.
+// onSmallDisk is a directory that has its own disk, which is soon full.
 const onSmallDisk = "FLEET_SMALL_DISK"
 
 func TestMain(m *testing.M) {

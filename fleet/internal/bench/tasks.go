@@ -243,7 +243,7 @@ func (b *bench) program(ctx context.Context, binary string) error {
 	return nil
 }
 
-// memory returns a value of /proc/PID/status in MB; 0 if there is none.
+// memory returns a value of /proc/PID/status in MB; 0 without one.
 func memory(pid, name string) float64 {
 	raw, _ := os.ReadFile("/proc/" + pid + "/status")
 	for line := range strings.Lines(string(raw)) {

@@ -1,4 +1,4 @@
-// Package child runs the session of one task, in a process of its own that has neither the queue's credentials nor a key.
+// Package child runs the session of one task, in its own process that has neither the queue's credentials nor a key.
 package child
 
 import (

@@ -65,7 +65,7 @@ func all(t *testing.T, gates []*Gateway, v Guest, each int) map[int]int {
 	return out
 }
 
-// Workers in processes of their own, with one queue, never pass the cost limit together.
+// Workers in their own processes, with one queue, never pass the cost limit together.
 func TestSharedCap(t *testing.T) {
 	t.Parallel()
 	n := soak.Count(20, 100)

@@ -30,7 +30,7 @@ type Item struct {
 // began is the reference time of heartbeats: the monotonic clock continues while a process is stopped.
 var began = time.Now()
 
-// Take waits for a task for up to wait. It returns nil if there is none.
+// Take waits for a task for up to wait. It returns nil if none came.
 func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

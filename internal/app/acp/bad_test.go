@@ -202,7 +202,7 @@ func TestSubagentAsks(t *testing.T) {
 	}
 }
 
-// A session keeps the ID that was given out, also if it is closed before its first prompt.
+// A session keeps the ID that was given out, even if it is closed before its first prompt.
 func TestLoadEmpty(t *testing.T) {
 	t.Parallel()
 	e := open(t)

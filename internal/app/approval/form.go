@@ -185,7 +185,7 @@ func (f Field) Hint() string {
 	return hint
 }
 
-// DefaultText returns the default as the user would type it; "" if there is none.
+// DefaultText returns the default as the user would type it; "" without one.
 func (f Field) DefaultText() string {
 	switch string(f.Default) {
 	case "true":

@@ -96,7 +96,7 @@ type flag struct {
 	also        []string               // synonyms
 	value       string                 // what it takes, for the help; empty: nothing
 	bare        string                 // the value if it is given without one; empty: it needs one
-	hidden      bool                   // not in the help; without a value of its own, it accepts =VALUE
+	hidden      bool                   // not in the help; without its own value, it accepts =VALUE
 	optional    func(word string) bool // whether the next word is its value; nil: every word is, and it needs one
 	about       string
 	abouts      map[string]string // another text for some of the commands

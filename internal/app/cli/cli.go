@@ -2,7 +2,7 @@
 //
 //	os.Exit(cli.Run(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, …}))
 //
-// Package session connects the other packages; this one decides nothing that they decide.
+// Package session connects the other packages; this one makes none of their decisions.
 package cli
 
 import (
@@ -309,7 +309,7 @@ const (
 	exitDeny = 4
 )
 
-// exit ends the program with a code of its own. An empty text prints nothing.
+// exit ends the program with its own code. An empty text prints nothing.
 type exit struct {
 	code int
 	text string

@@ -217,7 +217,7 @@ func manPage(version string) string {
 	m.text("adze COMMAND [FLAGS] [WORDS...]")
 	m.raw(".fi")
 	m.section("DESCRIPTION")
-	m.text("Adze holds a conversation with a model about the files in a directory. The model reads, searches and " +
+	m.text("Adze is a conversation with a model about the files in a directory. The model reads, searches and " +
 		"edits files and runs " +
 		"commands with the tools that Adze offers; changes require your approval. Without arguments it opens a " +
 		"conversation in the terminal; with a prompt it answers that and exits.")

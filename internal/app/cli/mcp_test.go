@@ -47,7 +47,7 @@ func TestRootsNarrow(t *testing.T) {
 }
 
 // A saved approval of an MCP client's question used to apply once: the rule was lost.
-func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
+func TestApprovalAppliesToTheConnection(t *testing.T) {
 	home := project.Canonical(t.TempDir())
 	env := Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,

@@ -46,7 +46,7 @@ type commandTail struct {
 	ended bool
 }
 
-// observe takes an event of the command. The one that ends it is left out: it would be printed as a call of the model.
+// observe takes an event of the command. The one that ends it is omitted: it would be printed as a call of the model.
 func (t *commandTail) observe(e tool.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -179,7 +179,7 @@ func (c *checker) answer(ctx context.Context, line []byte, number int, bad error
 	return humanize.JSON(v)
 }
 
-// idOf is the id of a line that breaks off behind it; nil if there is none.
+// idOf is the id of a line that breaks off behind it; nil without one.
 func idOf(line []byte) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// runPrompt runs one prompt, or holds a conversation if there is none and the terminal is the user's.
+// runPrompt runs one prompt, or a conversation without one if the terminal is the user's.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if o.acp {
 		return serveEditor(ctx, env, o, words)

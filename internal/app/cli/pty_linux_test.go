@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// seat is a user in front of a terminal, with a project and settings of their own.
+// seat is a user in front of a terminal, with their own project and settings.
 type seat struct {
 	*ptytest.Terminal
 	dir, home string
@@ -59,7 +59,7 @@ func (s *seat) exists(name string) bool {
 	return err == nil
 }
 
-// writes is an answer that writes files, each with a call of its own.
+// writes is an answer that writes files, each with its own call.
 func (s *seat) writes(names ...string) openaitest.Answer {
 	var a openaitest.Answer
 	for i, name := range names {

@@ -65,7 +65,7 @@ func instructions(dirs []string) string {
 		"absolute. Edits replace exact text and keep everything else: encoding, line endings, whitespace. Searches " +
 		"are fast and skip ignored files. Commands run in a sandbox if there is one. The user's permission rules " +
 		"are enforced: if a call is denied, tell the user what its result says would allow it, and don't try " +
-		"another way. The user can take back changes with 'adze undo'."
+		"another way. The user can undo changes with 'adze undo'."
 }
 
 // kept is an output that is not the protocol's to close.

@@ -246,7 +246,7 @@ func failedLine(id json.RawMessage, name string, err error) ([]byte, error) {
 	return o.JSON(id)
 }
 
-// resultSchema is the schema of --json-schema; nil: there is none.
+// resultSchema is the schema of --json-schema; nil without one.
 func resultSchema(env Env, o *options) (*builtin.ResultSchema, error) {
 	if !o.hasSchema {
 		return nil, nil
@@ -278,7 +278,7 @@ func readSchema(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// openLog opens the file of --log, readable only by the user; nil: there is none.
+// openLog opens the file of --log, readable only by the user; nil without one.
 func openLog(env Env, o *options) (*os.File, error) {
 	if o.log == "" {
 		return nil, nil

@@ -68,7 +68,7 @@ func runUndo(ctx context.Context, env Env, o *options, words []string) error {
 	if n > 1 {
 		return usagef("use only one of --call, --turn and --all")
 	}
-	return takeBack(ctx, env, o, record.Selection{
+	return undoOrRedo(ctx, env, o, record.Selection{
 		Call: u.call, Turn: u.turn, All: o.record.all, Conversation: u.conversation, Force: u.force,
 	})
 }
@@ -85,11 +85,11 @@ func runRedo(ctx context.Context, env Env, o *options, words []string) error {
 	if err := onlyPaths(o, words); err != nil {
 		return err
 	}
-	return takeBack(ctx, env, o, record.Selection{Redo: true, Force: o.undo.force})
+	return undoOrRedo(ctx, env, o, record.Selection{Redo: true, Force: o.undo.force})
 }
 
-// takeBack lists what an undo or a redo changes, asks, and does it.
-func takeBack(ctx context.Context, env Env, o *options, sel record.Selection) (err error) {
+// undoOrRedo lists what an undo or a redo changes, asks, and does it.
+func undoOrRedo(ctx context.Context, env Env, o *options, sel record.Selection) (err error) {
 	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err

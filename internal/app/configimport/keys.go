@@ -75,7 +75,7 @@ func switches(r *reader, at string, value any) {
 }
 
 // lastRules takes over opencode's rules. The last one that matches counts there, and the strictest one in Adze, which
-// differs if an earlier one is stricter. A first rule that asks about all commands is left out: Adze asks anyway.
+// differs if an earlier one is stricter. A first rule that asks about all commands is omitted: Adze asks anyway.
 func lastRules(r *reader, at string, _ any) {
 	var all struct{ Permission json.RawMessage }
 	if json.Unmarshal(jsonc.ToJSON(r.raw), &all) != nil {

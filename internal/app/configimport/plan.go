@@ -148,7 +148,7 @@ func readJSON(raw []byte) (all object, err error) {
 // left reports what isn't imported.
 func (r *reader) left(what, why string) { r.plan.Left = append(r.plan.Left, what+": "+why) }
 
-// finish orders the changes, and leaves out what is there already or has a token.
+// finish orders the changes, and omits what is there already or has a token.
 func (r *reader) finish(mine object) {
 	mask := redact.NewMask(nil, redact.NewTable(nil))
 	add := func(key string, value any) {

@@ -87,7 +87,7 @@ func (r *reader) list(list, at string, value any) {
 	}
 }
 
-// rule adds the counterparts of a rule. Without any it is left out, and if it restricts something, so are allow rules.
+// rule adds the counterparts of a rule. Without any it is omitted, and if it restricts something, so are allow rules.
 func (r *reader) rule(list, from, name, spec string) {
 	tool, to := rowOf(tools, name), []string(nil)
 	switch {

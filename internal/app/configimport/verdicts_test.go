@@ -191,7 +191,7 @@ func asJSON(v any) string {
 	return string(raw)
 }
 
-// verdict returns what another agent does with a call; "" if no rule applies, or one that is reported as left out.
+// verdict returns what another agent does with a call; "" if no rule applies, or one that is reported as omitted.
 func verdict(agent, kind, subject string, rules []theirs, left []string) string {
 	var found theirs
 	for _, r := range rules {

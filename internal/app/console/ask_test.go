@@ -19,7 +19,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sitting is a user at a terminal who types given lines, and a session in a directory of its own.
+// sitting is a user at a terminal who types given lines, and a session in its own directory.
 type sitting struct {
 	dir    string
 	screen bytes.Buffer

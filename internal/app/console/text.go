@@ -153,7 +153,7 @@ func (w *words) next(piece string) string {
 // maxSteps is how many lines a checklist has on the screen.
 const maxSteps = 20
 
-// Checklist is a list of steps, each on a line behind margin; of a long one, what is done is left out first.
+// Checklist is a list of steps, each on a line behind margin; of a long one, what is done is omitted first.
 func Checklist(list todo.List, margin string) string {
 	if len(list) > maxSteps {
 		list = append(todo.List{{Content: fmt.Sprintf("(%d of %d steps done)", len(list)-len(list.Open()),

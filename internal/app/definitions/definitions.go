@@ -82,7 +82,7 @@ func Read(f project.Directory, trusted bool, set settings.Context,
 		}
 		d.Skills = append(d.Skills, skill)
 	}
-	if out := d.Places.LeftOut(); len(out) > 0 {
+	if out := d.Places.Untrusted(); len(out) > 0 {
 		f.Env.Notice(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
 			strings.Join(out, ", ")))
 	}

@@ -522,7 +522,7 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
 		return
 	}
-	c.brief("commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
+	c.brief("commands are tried in a read-only place (Landlock; denied writes are observed), because " + why)
 }
 
 // canObserve returns why commands can't be tried in a read-only place, or nil.

@@ -65,7 +65,7 @@ type Tools struct {
 	connected bool
 	servers   *discover.Servers // nil: there are none
 	problems  []Problem         // of invalid configurations
-	command   *discovery        // nil: there is none
+	command   *discovery        // nil without one
 	until     time.Time
 	told      bool
 	one       string // the only MCP server to use; empty: all
@@ -296,7 +296,7 @@ func (t *Tools) waitWith(ctx context.Context, wait func(*discover.Servers, conte
 		}
 		return problems
 	}
-	if t.command != nil { // it has a time limit of its own
+	if t.command != nil { // it has its own time limit
 		problems = append(problems, t.command.wait(ctx)...)
 	}
 	if t.servers != nil {

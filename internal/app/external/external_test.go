@@ -29,7 +29,7 @@ func TestWaitForTheDiscoveryCommand(t *testing.T) {
 }
 
 // Tools of a trusted server need no approval, unless a deny or ask rule matches.
-func TestTrustedServersRunUnasked(t *testing.T) {
+func TestTrustedServersRunWithoutApproval(t *testing.T) {
 	world := permission.World{Roots: []string{"/app"}, Home: "/home/me"}
 	for _, c := range []struct {
 		name, origin string

@@ -59,7 +59,7 @@ func slowMatch(paths []string, pattern string) []string {
 	return out
 }
 
-// Keys that continue a pattern, keys that take some of it back and lists that are matched in parts find what a search of all
+// Keys that continue a pattern, keys that shorten it and lists that are matched in parts find what a search of all
 // paths finds.
 func TestMatchAsAllPathsOneByOne(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func Start(ctx context.Context, s *Session, g Goal) (*Pursuit, error) {
 	name := s.Models.Name()
 	if _, priced := s.Pricing[name]; p.Cost > 0 && !priced {
 		return nil, project.Errorf(project.ErrPrompt, "can't limit the cost of the goal: the price of %s is unknown\n"+
-			"Set modelPricing, or leave out the limit.", name)
+			"Set modelPricing, or omit the limit.", name)
 	}
 	t, call, err := p.call()
 	if err != nil {

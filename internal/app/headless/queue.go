@@ -56,7 +56,7 @@ func (q *queue) add(p *prompt) { q.change(func() { q.prompts = append(q.prompts,
 // close means that no more prompts follow.
 func (q *queue) close() { q.change(func() { q.closed = true }) }
 
-// next waits for the first prompt. It returns false if there is none and none can follow, or ctx has ended.
+// next waits for the first prompt. It returns false if no prompt can follow, or ctx has ended.
 func (q *queue) next(ctx context.Context) (*prompt, bool) {
 	for ctx.Err() == nil {
 		q.mu.Lock()

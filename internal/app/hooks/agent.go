@@ -26,7 +26,7 @@ func (h *Hooks) Compacting(ctx context.Context, requested bool) {
 	h.stopIf(h.runner.Run(ctx, in, in.Trigger))
 }
 
-// Ended runs SubagentStop hooks, which decide nothing.
+// Ended runs SubagentStop hooks, which can't decide.
 func (h *Hooks) Ended(ctx context.Context, m agent.Member, a agent.Answer) {
 	if h == nil {
 		return

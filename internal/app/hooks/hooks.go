@@ -31,7 +31,7 @@ type Session struct {
 	Registry   *tool.Registry
 	Tools      *builtin.Set
 	Memory     func() []contextfiles.File // context files
-	Transcript string                     // the journal; "": there is none
+	Transcript string                     // the journal; "" without one
 	Secret     func(path string) bool     // nothing about the content of a file may be told
 	StopCap    int                        // how often in a row Stop hooks can keep the model working
 }

@@ -160,7 +160,7 @@ func (c chooser) several(configured []provider, name string) error {
 		return errorf("several API keys are set, but no model is selected\nUse --model NAME or --auth-type "+
 			"TYPE. Set are: %s.", strings.Join(keys, ", "))
 	}
-	return errorf("several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. "+
+	return errorf("several API keys are set, and the name %q selects none of them\nUse --auth-type TYPE. "+
 		"Set are: %s.", name, strings.Join(keys, ", "))
 }
 

@@ -48,7 +48,7 @@ func TestChoice(t *testing.T) {
 		{"another name with several keys", "OPENAI_API_KEY=k GEMINI_API_KEY=g", "gpt-9", "", "", "", "openai gpt-9 k (OPENAI_API_KEY)"},
 		{"several keys", "OPENAI_API_KEY=k ANTHROPIC_API_KEY=a", "", "", "", "",
 			"error: several API keys are set, but no model is selected\nUse --model NAME or --auth-type TYPE. Set are: OPENAI_API_KEY (openai), ANTHROPIC_API_KEY (anthropic)."},
-		{"several keys, and a name of none", "GEMINI_API_KEY=k ANTHROPIC_API_KEY=a", "x", "", "", "", "error: several API keys are set, and the name \"x\" tells none of them\nUse --auth-type TYPE."},
+		{"several keys, and a name of none", "GEMINI_API_KEY=k ANTHROPIC_API_KEY=a", "x", "", "", "", "error: several API keys are set, and the name \"x\" selects none of them\nUse --auth-type TYPE."},
 		{"several keys, one with a name", "OPENAI_API_KEY=k ANTHROPIC_API_KEY=a ANTHROPIC_MODEL=sonnet", "", "", "", "", "anthropic sonnet a (ANTHROPIC_API_KEY)"},
 		{"several keys and names", "OPENAI_API_KEY=k OPENAI_MODEL=m ANTHROPIC_API_KEY=a ANTHROPIC_MODEL=sonnet", "", "", "", "", "error: several API keys"},
 		{"a key for searches isn't Gemini's", "OPENAI_API_KEY=k GOOGLE_API_KEY=g GOOGLE_SEARCH_ENGINE_ID=1", "", "", "", "", "openai k (OPENAI_API_KEY)"},

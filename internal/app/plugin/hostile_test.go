@@ -169,7 +169,7 @@ func TestGitRunsNothing(t *testing.T) {
 	}
 }
 
-// What a plugin can't be, and what of it is left out. Nothing of it runs when it is added.
+// What a plugin can't be, and what of it is omitted. Nothing of it runs when it is added.
 func TestHostilePlugins(t *testing.T) {
 	claude := func(more string) string { return `{"name":"evil"` + more + `}` }
 	for _, c := range []struct {
@@ -181,19 +181,19 @@ func TestHostilePlugins(t *testing.T) {
 		has   string // the files that are left
 	}{
 		{name: "a skill by a link out", files: map[string]string{".claude-plugin/plugin.json": claude(""), "skills/x/SKILL.md -> ../../../secret": ""},
-			note: "skills/x/SKILL.md is left out", has: ".claude-plugin/plugin.json"},
+			note: "skills/x/SKILL.md is skipped", has: ".claude-plugin/plugin.json"},
 		{name: "a directory by a link out", files: map[string]string{".claude-plugin/plugin.json": claude(""), "commands -> ../outside": ""},
-			note: "commands is left out", has: ".claude-plugin/plugin.json"},
+			note: "commands is skipped", has: ".claude-plugin/plugin.json"},
 		{name: "an absolute link", files: map[string]string{".claude-plugin/plugin.json": claude(""), "a -> /etc/passwd": ""},
-			note: "a is left out", has: ".claude-plugin/plugin.json"},
+			note: "a is skipped", has: ".claude-plugin/plugin.json"},
 		{name: "a loop of links", files: map[string]string{".claude-plugin/plugin.json": claude(""), "a -> b": "", "b -> a": ""},
-			note: "a is left out", has: ".claude-plugin/plugin.json"},
+			note: "a is skipped", has: ".claude-plugin/plugin.json"},
 		{name: "a manifest by a link out", files: map[string]string{".claude-plugin/plugin.json -> ../../secret": ""}, fails: "not a plugin"},
 		{name: "a link for .git", files: map[string]string{".claude-plugin/plugin.json": claude(""), ".git -> ../outside": "", "sub/.GIT/config": "x"},
 			has: ".claude-plugin/plugin.json"},
 		{name: "a named pipe", files: map[string]string{".claude-plugin/plugin.json": claude("")},
 			odd:  func(dir string) error { return mkfifo(filepath.Join(dir, "pipe")) },
-			note: "pipe is left out", has: ".claude-plugin/plugin.json"},
+			note: "pipe is skipped", has: ".claude-plugin/plugin.json"},
 		{name: "60 MB", files: map[string]string{".claude-plugin/plugin.json": claude("")},
 			odd: func(dir string) error {
 				return errors.Join(os.WriteFile(filepath.Join(dir, "x"), nil, 0o600), os.Truncate(filepath.Join(dir, "x"), 60<<20))

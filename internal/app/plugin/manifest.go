@@ -50,7 +50,7 @@ var schemas = sync.OnceValues(func() (all map[string]*jsonschema.Schema, err err
 	return all, json.Unmarshal(formatsJSON, &all)
 })
 
-// conforms returns an error if a value doesn't conform to a schema; nil: there is none.
+// conforms returns an error if a value doesn't conform to a schema; nil without one.
 func conforms(schema *jsonschema.Schema, raw json.RawMessage) error {
 	if schema == nil {
 		return errors.New("unknown")
@@ -149,7 +149,7 @@ func (r *reading) all(manifest []byte) error {
 	return r.hooks(keys["hooks"])
 }
 
-// config returns the configuration that a manifest has itself or in a file; nil: there is none. usual is the file that
+// config returns the configuration that a manifest has itself or in a file; nil without one. usual is the file that
 // is read if the manifest names none. An object under the key name may be around it.
 func (r *reading) config(name, usual string, raw json.RawMessage) (json.RawMessage, error) {
 	if raw != nil && json.Unmarshal(raw, &usual) != nil {

@@ -119,7 +119,7 @@ type file struct {
 // tree is the files of a plugin by path.
 type tree map[string]file
 
-// readTree reads regular files, and links that stay within the directory. It returns what it left out.
+// readTree reads regular files, and links that stay within the directory. It returns what it omitted.
 func readTree(dir string) (all tree, left []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -145,13 +145,13 @@ func readTree(dir string) (all tree, left []string, err error) {
 		info, err := root.Stat(path)
 		switch {
 		case err != nil:
-			left = append(left, path+" is left out: it is a link out of the plugin, or to nothing")
+			left = append(left, path+" is skipped: it is a link out of the plugin, or to nothing")
 			return nil
 		case d.Type() == fs.ModeSymlink:
 			one.mode = fs.ModeSymlink
 			one.content, err = root.Readlink(path)
 		case !info.Mode().IsRegular():
-			left = append(left, path+" is left out: it is not a regular file")
+			left = append(left, path+" is skipped: it is not a regular file")
 			return nil
 		default:
 			var content []byte

@@ -57,7 +57,7 @@ func HitLines(hits []journal.Hit, words []string, now time.Time) (string, error)
 	return b.String(), nil
 }
 
-// writeLines writes lines, with a mark where some are left out.
+// writeLines writes lines, with a mark where some are omitted.
 func writeLines(b *strings.Builder, lines []search.Line) {
 	for i, l := range lines {
 		if i > 0 && l.Number > lines[i-1].Number+1 {

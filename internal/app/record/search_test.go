@@ -41,7 +41,7 @@ func desk(t *testing.T, id string) (Sessions, *[]string) {
 
 const deskID = "123e4567-e89b-42d3-a456-426614174000"
 
-// Hits show each line with a word and a line before it, and mark what is left out of long ones.
+// Hits show each line with a word and a line before it, and mark what is omitted of long ones.
 func TestHitLines(t *testing.T) {
 	all, _ := desk(t, deskID)
 	words := []string{"needle", "PROMPT 7\n"}

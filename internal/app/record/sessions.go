@@ -180,7 +180,7 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 }
 
 // History writes the conversation of one agent of a session as text, from its start. Results of calls that read it are
-// left out: they would repeat it, and each other.
+// omitted: they would repeat it, and each other.
 func (f Sessions) History(w io.Writer, id, by string) error {
 	log, err := f.Entries(id)
 	if err != nil {

@@ -24,10 +24,10 @@ func (s *Session) SetMode(mode string) error {
 
 // denyAll returns the asker of a non-interactive session. It denies every call that requires approval.
 func (s *Session) denyAll(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	return s.hooks.Asking(ctx, r, why, s.denyUnasked)
+	return s.hooks.Asking(ctx, r, why, s.denyWithoutApproval)
 }
 
-func (s *Session) denyUnasked(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+func (s *Session) denyWithoutApproval(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 

@@ -113,7 +113,7 @@ func (s *Session) allowsHost(host string) bool {
 	return false
 }
 
-// answer asks the model a question of a hook, in a request of its own.
+// answer asks the model a question of a hook, in a separate request.
 func (s *Session) answer(ctx context.Context, prompt string) (string, error) {
 	a, err := s.Models.Sample(ctx, discover.Sampling{MaxTokens: 2000, Messages: []discover.SamplingMessage{
 		{Role: string(model.User), Content: tool.Text(s.Tools.Mask(prompt))},

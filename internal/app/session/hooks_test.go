@@ -358,7 +358,7 @@ func lines(path, part string) int {
 	return n
 }
 
-// Hooks that decide nothing: subagents, compactions and prompts.
+// Hooks that can't decide: subagents, compactions and prompts.
 func TestHooksThatAreOnlyTold(t *testing.T) {
 	answers := []openaitest.Answer{
 		{Calls: []openaitest.Call{call("1", "task", map[string]string{"description": "look", "prompt": "look around", "subagent_type": "explore"})}},

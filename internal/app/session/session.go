@@ -264,7 +264,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		Session: true, Exclude: s.removed,
 		FindTools: s.findTools, Task: task, Tasks: s.Tasks, JobEnded: s.awaken,
 		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.Skills,
-		Servers: s.languageServers(dirs), Unsandboxed: s.Settings.LSP.Unsandboxed,
+		Servers: s.languageServers(dirs), WithoutSandbox: s.Settings.LSP.Unsandboxed,
 		ContextNames: s.Definitions.Names, WebFetch: s.webFetch(), WebSearch: webSearch(s.Env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.Conversation != nil {

@@ -69,7 +69,7 @@ func (a AfterChange) check() error {
 	}
 	for _, arg := range a.Run {
 		if arg != Files && strings.Contains(arg, Files) {
-			return fmt.Errorf("%s must be an argument of its own, got %q", Files, arg)
+			return fmt.Errorf("%s must be a separate argument, got %q", Files, arg)
 		}
 	}
 	if a.Timeout < time.Millisecond || a.Timeout > time.Hour {

@@ -196,7 +196,7 @@ func (e *edit) insert(object value, name string, value []byte) {
 	e.comma(ms)
 }
 
-// comma adds a comma after the last member if there is none.
+// comma adds a comma after the last member if it has none.
 func (e *edit) comma(ms []member) {
 	if len(ms) == 0 {
 		return

@@ -121,7 +121,7 @@ func (e *edit) again(name string, value json.RawMessage) ([]byte, error) {
 	return SetKey(e.file.path, out, name, value)
 }
 
-// lastObject returns the last member of a name, which must be an object or null; nil if there is none.
+// lastObject returns the last member of a name, which must be an object or null; nil without one.
 func (e *edit) lastObject(object value, name, full string) (*member, error) {
 	var found *member
 	for _, m := range object.members() {
@@ -274,7 +274,7 @@ func addRule(path string, text []byte, list, rule string) ([]byte, error) {
 	return addRule(path, out, list, rule) // now the object exists
 }
 
-// last returns the last member of that name, which overrides the others; nil if there is none.
+// last returns the last member of that name, which overrides the others; nil without one.
 func (e *edit) last(object value, name, kind string) (*member, error) {
 	var found *member
 	for _, m := range object.members() {

@@ -287,7 +287,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	tests := []struct {
 		name string
 		make func(path string) error
-		want string // in the error; "": there is none
+		want string // in the error; "" without one
 	}{
 		{"a directory", func(path string) error { return os.Mkdir(path, 0o700) }, "settings.json: not a regular file"},
 		{"a link to nowhere", link("nowhere"), "no such file"},

@@ -97,7 +97,7 @@ func TestSandboxSettingErrors(t *testing.T) {
 		`{"tools":{"afterChange":[{"glob":"","run":["x"]}]}}`:                  `entry 1: glob is not a valid pattern: ""`,
 		`{"tools":{"afterChange":[{"glob":"*.go","run":[]}]}}`:                 "entry 1: run must begin with a program",
 		`{"tools":{"afterChange":[{"glob":"*.go","run":["{files}"]}]}}`:        "entry 1: run must begin with a program",
-		`{"tools":{"afterChange":[{"glob":"*.go","run":["x","-f={files}"]}]}}`: `{files} must be an argument of its own, got "-f={files}"`,
+		`{"tools":{"afterChange":[{"glob":"*.go","run":["x","-f={files}"]}]}}`: `{files} must be a separate argument, got "-f={files}"`,
 		`{"tools":{"afterChange":[{"glob":"*.go","run":["x"],"timeout":0}]}}`:  "timeout must be a number of milliseconds from 1 to 3600000",
 	} {
 		_, src := place(t, map[string]string{"home/.adze": text})

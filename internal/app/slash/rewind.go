@@ -112,7 +112,7 @@ func slashRewind(_ context.Context, s *session.Session, words string) (Expansion
 		})
 		print += fmt.Sprintf("%3d  %s\n", i+1, humanize.Line(tool.Visible(p.Text), 70))
 	}
-	return Expansion{Choice: c, Print: print + "Type /rewind N to return to before one of them."}, nil
+	return Expansion{Choice: c, Print: print + "Type /rewind N to go back to before one of them."}, nil
 }
 
 // maxPreview is how many paths the preview of a rewind names.
@@ -130,7 +130,7 @@ func previewRewind(s *session.Session, p record.Prompt) (Expansion, error) {
 	then := func(u *record.Undo) func(context.Context) (Expansion, error) {
 		return func(ctx context.Context) (Expansion, error) { return rewind(ctx, s, p, u) }
 	}
-	c.Options = []Option{{Text: "conversation only", About: "files stay as they are", Run: then(nil)}}
+	c.Options = []Option{{Text: "conversation only", About: "files don't change", Run: then(nil)}}
 	if u != nil {
 		c.View = UndoList(u, s.Directory.Path)
 		for i, step := range u.Todo() {

@@ -161,7 +161,7 @@ func slashed(prompt string) (name, words, rest string, ok bool) {
 	return m[1], m[2], strings.TrimSpace(prompt[len(m[0]):]), true
 }
 
-// Expand runs the slash command at the start of a prompt. It returns false if there is none.
+// Expand runs the slash command at the start of a prompt. It returns false without one.
 func (c *Commands) Expand(ctx context.Context, prompt string) (Expansion, bool, error) {
 	name, words, rest, ok := slashed(prompt)
 	if !ok {
@@ -222,7 +222,7 @@ func (c *Commands) unknown(name string) error {
 	if close := nearest.Names(name, names); len(close) > 0 {
 		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
 	}
-	if len(c.s.Definitions.Places.LeftOut()) > 0 {
+	if len(c.s.Definitions.Places.Untrusted()) > 0 {
 		hint = "Commands and skills of this project are ignored until you trust it: see 'adze trust'."
 	}
 	return errorf("unknown command /%s\n%s To send it as text, start with a space.", name, hint)
@@ -290,11 +290,11 @@ func (c *Commands) table() []Command {
 			Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true,
 			needs: Lasts, run: slashExport,
 		},
-		{Name: "goal", Words: goal.Words, About: "let the model work until a command exits with 0", needs: Lasts,
+		{Name: "goal", Words: goal.Words, About: "work until a command exits with 0", needs: Lasts,
 			run: slashGoal},
 		{Name: "help", About: "list these commands", Aside: true, run: c.help},
 		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
-		{Name: "init", About: "let the model write an AGENTS.md for this project", run: slashInit},
+		{Name: "init", About: "ask the model to write an AGENTS.md for this project", run: slashInit},
 		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
 		{Name: "lsp", About: "show the language servers and what they printed", Aside: true, run: slashLSP},
 		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
@@ -313,7 +313,7 @@ func (c *Commands) table() []Command {
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
 		{
-			Name: "redo", Words: "[--force] [--yes] [-- PATH…]", About: "take the last undo back", needs: Lasts,
+			Name: "redo", Words: "[--force] [--yes] [-- PATH…]", About: "redo the last undo", needs: Lasts,
 			run: slashRedo,
 		},
 		{Name: "rename", Words: "NAME", About: "name this session, for adze -r NAME", Aside: true, needs: Lasts,
@@ -323,7 +323,7 @@ func (c *Commands) table() []Command {
 			values: sessionIDs, run: slashResume,
 		},
 		{
-			Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files",
+			Name: "rewind", Words: "[N]", About: "go back to before a prompt; optionally restore files",
 			needs: Chooses, run: slashRewind,
 		},
 		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, or set one",
@@ -561,7 +561,7 @@ func slashMCP(ctx context.Context, s *session.Session, _ string) (Expansion, err
 // initText is the prompt of /init.
 const initText = "Look at this project and write AGENTS.md in its root: what the project is, how it is built and " +
 	"tested, its structure, " +
-	"and the conventions that its code follows. Keep it short: only what someone can't see at once. If the file " +
+	"and the conventions that its code follows. Keep it short: only what isn't obvious. If the file " +
 	"exists, improve it."
 
 func slashInit(context.Context, *session.Session, string) (Expansion, error) {

@@ -92,15 +92,15 @@ func shortPath(path, dir string) string {
 const undoWords = "[--call ID|--turn N|--all] [--force] [--yes] [-- PATH…]"
 
 func slashUndo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
-	return takeBack(ctx, s, "undo", words, record.Selection{})
+	return undoOrRedo(ctx, s, "undo", words, record.Selection{})
 }
 
 func slashRedo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
-	return takeBack(ctx, s, "redo", words, record.Selection{Redo: true})
+	return undoOrRedo(ctx, s, "redo", words, record.Selection{Redo: true})
 }
 
-// takeBack lists what an undo or a redo would do, and does it with --yes.
-func takeBack(ctx context.Context, s *session.Session, name, words string, sel record.Selection) (Expansion, error) {
+// undoOrRedo lists what an undo or a redo would do, and does it with --yes.
+func undoOrRedo(ctx context.Context, s *session.Session, name, words string, sel record.Selection) (Expansion, error) {
 	yes, err := readUndo(&sel, splitQuoted(words))
 	if err != nil {
 		return Expansion{}, err

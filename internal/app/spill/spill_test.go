@@ -203,7 +203,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestRemovedDirectoryIsMadeAnew(t *testing.T) {
+func TestRemovedDirectoryIsCreatedAgain(t *testing.T) {
 	d := open(t, t.TempDir(), "s1", Limits{PerSession: 10})
 	save(t, d, "01234567")
 	if err := os.RemoveAll(d.Root()); err != nil {

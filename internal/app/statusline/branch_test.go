@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A linked worktree and a submodule have branches of their own. The status line used to show that of the repository
+// A linked worktree and a submodule have their own branches. The status line used to show that of the repository
 // around them, and read its file for each frame.
 func TestBranch(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ type Run struct {
 	queue *otlp.Queue           // nil: the conversation hasn't begun
 	open  map[string]*otlp.Span // by ID
 	turns map[string]string     // ID of the running turn of each agent
-	count int                   // of spans without an ID of their own
+	count int                   // of spans without their own ID
 }
 
 // Open reads the variables of OpenTelemetry and the settings. It returns nil if they name no collector.

@@ -133,7 +133,7 @@ func (s *Store) Seals(directory string) map[string]string {
 	return seals
 }
 
-// sealsPath returns a file of its own for each project, so that the start of one doesn't read those of all.
+// sealsPath returns a separate file for each project, so that the start of one doesn't read those of all.
 func (s *Store) sealsPath(directory string) string {
 	sum := sha256.Sum256([]byte(directory))
 	return filepath.Join(filepath.Dir(s.path), "trust", hex.EncodeToString(sum[:16]))

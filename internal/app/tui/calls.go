@@ -39,7 +39,7 @@ type call struct {
 	// described is what errors call it
 	described string
 	began     time.Time // zero: it doesn't run yet
-	trying    bool      // it runs where nothing lasts
+	trying    bool      // it runs in a trial
 	movable   bool      // it is a command that can be moved to the background
 	code      cell.Line // what, colored, if it is a command
 	output    []string
@@ -206,7 +206,7 @@ func (l *callList) tree() (out []*call, n int) {
 	return out, n
 }
 
-// tried reports whether a command runs where nothing lasts.
+// tried reports whether a command runs in a trial.
 func (l *callList) tried() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.trying && c.outcome == nil })
 }
@@ -275,7 +275,7 @@ func (c *call) summary() string {
 	return o.Changes.Count()
 }
 
-// trying says that a command runs where nothing lasts.
+// trying says that a command runs in a trial.
 func trying(width int) string {
 	if width < hintWidth {
 		return "trying   "

@@ -39,7 +39,7 @@ func DiffLines(diff string, width int) []cell.Line {
 	return out
 }
 
-// cutsDiff reports whether DiffLines leaves out text that changes.
+// cutsDiff reports whether DiffLines omits text that changes.
 func cutsDiff(diff string, width int) bool {
 	limit := changedRows * max(1, width-gutter)
 	for l := range strings.SplitSeq(diff, "\n") {
@@ -166,7 +166,7 @@ func (r diffRow) line(width int) cell.Line {
 }
 
 // cut shortens a line that is longer than room to what changes in it. Of a line that is new or removed, that is all.
-// before and after stand for what is left out.
+// before and after stand for what is omitted.
 func (r diffRow) cut(room int) (short diffRow, before, after string) {
 	from, to := 0, min(len(r.text), room-1) // unchanged
 	switch {

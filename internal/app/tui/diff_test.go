@@ -33,7 +33,7 @@ func TestDiffCutsAroundChange(t *testing.T) {
 	}
 }
 
-// What is added is never left out without a count.
+// What is added is never omitted without a count.
 // A line whose change reaches into a second row has all that fits into that row. It used to lose its last character for "…".
 func TestDiffFillsRows(t *testing.T) {
 	diff := "@@ -1 +1 @@\n-    for i in range(len(items) - 1):\n+    for item in items:\n"

@@ -7,7 +7,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/keys"
 )
 
-// forgiving is a screen with a clock of its own.
+// forgiving is a screen with its own clock.
 type forgiving struct {
 	*Screen
 	t   *testing.T

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// external reports whether a server asks. Its form ends with a summary, and fields can be left out.
+// external reports whether a server asks. Its form ends with a summary, and fields can be omitted.
 func (q *question) external() bool { return q.Request.Declaration.Origin != "" }
 
 // askField goes to a field of the form; after the last one is the summary. The earlier answer, the default or the first
@@ -146,7 +146,7 @@ func (s *Screen) fillKey(q *question, k keys.Key) bool {
 	return true
 }
 
-// optional reports whether the field can be left out.
+// optional reports whether the field can be omitted.
 func (q *question) optional() bool {
 	return q.external() && q.field < len(q.Fields) && !q.Fields[q.field].Required()
 }
@@ -254,7 +254,7 @@ func (q *question) form(s *Screen, width int) (out, keys []cell.Line) {
 		pairs = append(pairs, "Shift+Tab", "back")
 	}
 	if q.optional() {
-		pairs = append(pairs, "Tab", "leave it out")
+		pairs = append(pairs, "Tab", "skip it")
 	}
 	return out, hints(append(pairs, "Esc", "stop")...)
 }
@@ -268,5 +268,5 @@ func (q *question) answerText(i int) string {
 	for _, n := range l.numbers(line) {
 		titles = append(titles, l.list.items[n].text)
 	}
-	return cmp.Or(strings.Join(titles, ", "), line, "(left out)")
+	return cmp.Or(strings.Join(titles, ", "), line, "(skipped)")
 }

@@ -187,7 +187,7 @@ func (s *Screen) background() {
 	switch {
 	case len(moved) > 0:
 	case s.calls.tried():
-		s.note = "a command that is being tried can't move to the background; Esc stops it"
+		s.note = "a command can't move to the background during a trial; Esc stops it"
 	default:
 		s.note = "no command is running"
 	}

@@ -35,7 +35,7 @@ func actions() []action {
 		{"newline", "shift+enter alt+enter ctrl+j", "new line; \\ and Enter too",
 			edit(func(s *Screen) { s.editor.Insert("\n") })},
 		{"interrupt", "esc", "interrupt; twice: clear the prompt, or rewind", (*Screen).escape},
-		{"cancel", "ctrl+c", "clear, or interrupt; idle and twice: quit", do((*Screen).cancel)},
+		{"cancel", "ctrl+c", "clear or interrupt; quit if pressed twice when idle", do((*Screen).cancel)},
 		{"quit", "ctrl+d", "quit, if the prompt is empty", do((*Screen).endOfInput)},
 		{"up", "up", "", do((*Screen).up)},
 		{"down", "down", "", do((*Screen).down)},
@@ -47,7 +47,7 @@ func actions() []action {
 		{"todos", "ctrl+t", "to-do list in one line, or in several", do((*Screen).foldTodos)},
 		{"editor", "ctrl+g", "edit the prompt in $EDITOR", do((*Screen).editPrompt)},
 		{"paste-clipboard", "ctrl+v", "paste an image or text from the clipboard", (*Screen).pasteClipboard},
-		{"undo", "alt+u", "undo the last change of files",
+		{"undo", "alt+u", "undo the last file change",
 			func(s *Screen, ctx context.Context) { s.command(ctx, "/undo") }},
 		{"redo", "alt+r", "redo it", func(s *Screen, ctx context.Context) { s.command(ctx, "/redo") }},
 		{"transcript", "ctrl+o", "view the transcript", (*Screen).viewTranscript},
@@ -86,7 +86,7 @@ func CheckKeys(set map[string]string) []string {
 	return problems
 }
 
-// newKeymap applies the setting ui.keys to the table: an action gets the keys that are named there instead of its own.
+// newKeymap applies the setting ui.keys to the table: an action gets the keys that are named there, not its default keys.
 // A key that the user gave to an action is taken from all others.
 func newKeymap(set map[string]string) (keymap, []string) {
 	m := keymap{actions: actions(), byKey: map[string]int{}}

@@ -15,7 +15,7 @@ type list struct {
 	items  []item
 	at     int    // highlighted, of those that match; -1: none
 	least  int    // what the first arrow highlights if none is: the item that changes least
-	filter string // items without it are left out
+	filter string // items without it are omitted
 }
 
 // item is a line of a list.

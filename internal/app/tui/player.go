@@ -132,7 +132,7 @@ func (p *Player) Observe(e agent.Event) {
 // Ask shows a question, until the call is answered.
 func (p *Player) Ask(r tool.Request) {
 	q := newQuestion(approval.Rules{}.Question(r, tool.Decision{}))
-	p.s.announce(q) // also if no frame is painted before the answer
+	p.s.announce(q) // even if no frame is painted before the answer
 	p.s.questions.open = append(p.s.questions.open, q)
 }
 

@@ -48,7 +48,7 @@ func TestQuestionsInTheOrderOfTheCalls(t *testing.T) {
 
 // A text beside a question is wrapped between words: a terminal of 40 columns cut "which" in two.
 func TestTextsAreWrapped(t *testing.T) {
-	const text = "curl -sS https://example.com/data > data\nIt may send anything to that host, which can't be taken back."
+	const text = "curl -sS https://example.com/data > data\nIt may send anything to that host, which can't be undone."
 	var words []string
 	for _, l := range details(tool.Literal(text), 40, false) {
 		if l.Width() > 40 {

@@ -113,7 +113,7 @@ func (q *question) title() cell.Line {
 	return naming(visible(q.Request.Declaration.Title()), what)
 }
 
-// short reports whether a command can be part of a title: nothing of it is shortened or left out there.
+// short reports whether a command can be part of a title: nothing of it is shortened or omitted there.
 func short(line string) bool { return len(line) <= 1000 && visible(line) == line }
 
 // commandText is a whole command: its lines stay lines, and nothing of it is invisible.
@@ -143,7 +143,7 @@ func commandDetails(c tool.Command, width int) []cell.Line {
 	return out
 }
 
-// cuts reports whether text that changes is left out of what was printed.
+// cuts reports whether text that changes is omitted of what was printed.
 func (q *question) cuts(width int) bool {
 	if q.Diff != nil {
 		return cutsDiff(q.Diff.Diff, width)

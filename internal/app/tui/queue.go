@@ -34,7 +34,7 @@ func (q *queue) list() []string {
 	return slices.Clone(q.typed)
 }
 
-// last takes the last text back.
+// last removes the last text and returns it.
 func (q *queue) last() (string, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

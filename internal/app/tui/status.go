@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
-// fact is a part of the status line. Where there is no space, those with the highest rank are left out first.
+// fact is a part of the status line. Where there is no space, those with the highest rank are omitted first.
 type fact struct {
 	line cell.Line // with the mark before it
 	rank int

@@ -54,7 +54,7 @@ type terminal struct {
 	fixed   [2]int       // columns and rows if there is no terminal, only its output
 
 	enter, leave string        // what is sent at the start and at the end
-	expects      atomic.Bool   // answers to the requests at the start are on their way
+	expects      atomic.Bool   // answers to the requests at the start are pending
 	answered     chan struct{} // has a value when they have arrived
 	verbatim     atomic.Bool   // keys are delivered with what the terminal sent
 

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// All of a command is viewed, once, also if its title has it.
+// All of a command is viewed, once, even if its title has it.
 func TestViewOfACommand(t *testing.T) {
 	for line, want := range map[string]string{
 		"make test":                        "    make test|  Model's note: run it",

@@ -82,7 +82,7 @@ func TestChangedIgnoreFile(t *testing.T) {
 }
 
 // Changes of other programs between two commands are not undone.
-func TestSomeoneElse(t *testing.T) {
+func TestChangesOfOthers(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")
 	p.write("b", "1")

@@ -168,7 +168,7 @@ func TestDiffOmits(t *testing.T) {
 	}
 }
 
-// Later changes of the user stay if they are in other lines; otherwise the file is left alone. Redo brings back what the undo
+// Later changes of the user stay if they are in other lines; otherwise the file isn't changed. Redo brings back what the undo
 // replaced.
 func TestMerged(t *testing.T) {
 	p := newPlace(t)

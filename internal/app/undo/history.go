@@ -248,7 +248,7 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 			c.Begun = paths
 		default:
 			c.Begun = nil
-			c.takeBack(paths, d.Redo == 0, d.Partial)
+			c.revert(paths, d.Redo == 0, d.Partial)
 		}
 	}
 	if !d.Begun {
@@ -276,8 +276,8 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 	}
 }
 
-// takeBack records which paths of the call were undone or, if undo is false, redone. Partial: others were not.
-func (c *Call) takeBack(paths map[string]bool, undo, partial bool) {
+// revert records which paths of the call were undone or, if undo is false, redone. Partial: others were not.
+func (c *Call) revert(paths map[string]bool, undo, partial bool) {
 	if c.restored == nil {
 		c.restored = map[string]bool{}
 	}

@@ -90,7 +90,7 @@ func (p *place) store() *undo.Store {
 	return s
 }
 
-// undo takes changes back, and returns those that take that back.
+// undo undoes changes, and returns those that redo them.
 func (p *place) undo(changes []undo.Change, o undo.PlanOptions) ([]undo.Change, []undo.Left) {
 	p.t.Helper()
 	plan := undo.NewPlan(changes, p.store(), o)

@@ -3,7 +3,7 @@
 //
 // A [Generator] makes up lines from a grammar. On Linux, a [Recorder] runs a line with programs that only write down
 // how they are called, and reports where the reading differs. A [Runner] runs a line with real programs and reports
-// what it changed, contacted and printed. Both run in namespaces of their own, in a second process of the test:
+// what it changed, contacted and printed. Both run in their own namespaces, in a second process of the test:
 //
 //	func TestMain(m *testing.M) { bashlab.Main(m, nil) }
 //

@@ -275,7 +275,7 @@ func hasGlobs(script *bash.Script) bool {
 	})
 }
 
-// unproved says why a call that is explained by a command, written as a line of its own, isn't read-only although its
+// unproved says why a call that is explained by a command, written as its own line, isn't read-only although its
 // line was proved read-only: the proof fails, or it has a path that the proof of the line doesn't have.
 func unproved(script *bash.Script, by *bash.Command, c call) string {
 	var quoted []string

@@ -66,7 +66,7 @@ func Main(m *testing.M, approves func(line string) bool) {
 	os.Exit(0)
 }
 
-// process is a second process of this test binary, in user, mount, PID, network, IPC and UTS namespaces of its own. It
+// process is a second process of this test binary, in its own user, mount, PID, network, IPC and UTS namespaces. It
 // sees the disk read-only, with a tmpfs in place of /home, /tmp and the like, and a network in which only it answers.
 // It runs one line at a time.
 type process struct {
@@ -164,7 +164,7 @@ func answer[Q, A any](do func(Q) (A, error)) error {
 }
 
 // Enter makes the disk read-only, mounts a tmpfs on what must be writable, and starts the loopback interface. It is for
-// a process in user, mount, PID and network namespaces of its own.
+// a process in its own user, mount, PID and network namespaces.
 func Enter() error {
 	steps := []struct {
 		what string

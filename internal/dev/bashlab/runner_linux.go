@@ -131,7 +131,7 @@ func try(c Command, approves func(string) bool, fresh *map[string]string, seen *
 	return e, err
 }
 
-// visits counts connections to port 9 and lookups of names. settle connects too, from an address of its own.
+// visits counts connections to port 9 and lookups of names. settle connects too, from its own address.
 type visits struct {
 	others atomic.Int64
 	own    chan struct{}

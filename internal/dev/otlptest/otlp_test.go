@@ -1,5 +1,5 @@
-// Package otlptest tests what Adze sends to an OpenTelemetry collector with the collector's own types. It is a module of
-// its own, so that Adze doesn't depend on them.
+// Package otlptest tests what Adze sends to an OpenTelemetry collector with the collector's own types. It is a
+// separate module, so that Adze doesn't depend on them.
 package otlptest
 
 import (

@@ -206,7 +206,7 @@ func withOpencode(t *testing.T, p *program, all []turn, _ []string) {
 }
 
 // withGemini has Gemini CLI make the calls. It must be configured. Without --approval-mode yolo its headless mode has no
-// tools with the names of its own that change something.
+// tools with the its own names that change something.
 func withGemini(t *testing.T, p *program, all []turn, _ []string) {
 	t.Helper()
 	answers := make([]geminitest.Answer, len(all)+1)

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// program is adze as users have it, in a home and a directory of its own.
+// program is adze as users have it, in its own home and directory.
 type program struct {
 	t         *testing.T
 	path      string
@@ -40,7 +40,7 @@ var built = sync.OnceValues(func() (path string, err error) {
 	return path, err
 })
 
-// adze returns the program in a home of its own.
+// adze returns the program in its own home.
 func adze(t *testing.T) *program {
 	t.Helper()
 	node(t)

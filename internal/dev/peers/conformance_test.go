@@ -135,7 +135,7 @@ func TestConformanceServer(t *testing.T) {
 	}
 }
 
-// serveFixture starts the fixture server over HTTP, in a process of its own, and waits for it.
+// serveFixture starts the fixture server over HTTP, in its own process, and waits for it.
 func serveFixture(t *testing.T, token string) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -212,7 +212,7 @@ func fixtureTools() []tool.Tool {
 			"legacyEnum":{"type":"string","enum":["opt1","opt2"],"enumNames":["Option One","Option Two"]},
 			"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2"]}},
 			"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"}]}}}}`)},
-		// The suite's tools of versions without sessions. Those that want a model or directories of the client are left out.
+		// The suite's tools of versions without sessions. Those that want a model or directories of the client are omitted.
 		fixed{name: "test_input_required_result_elicitation", run: asks("What is your name?", nameForm)},
 		fixed{name: "test_input_required_result_request_state", run: asks("Please confirm", okForm)},
 		fixed{name: "test_input_required_result_tampered_state", run: asks("Please confirm", okForm)},

@@ -63,7 +63,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// inOtherModule reports whether a file is in a directory with a go.mod of its own: such a directory is another module.
+// inOtherModule reports whether a file is in a directory with its own go.mod, which is another module.
 func inOtherModule(name string, all []string) bool {
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
 		if slices.Contains(all, filepath.ToSlash(filepath.Join(dir, "go.mod"))) {

@@ -87,7 +87,7 @@ func pack(t *testing.T, manifest map[string]any, program string) []byte {
 	return b.Bytes()
 }
 
-// npx is slow-memory as npx runs it, with an npm cache of its own.
+// npx is slow-memory as npx runs it, with its own npm cache.
 func (r *slowRegistry) npx(t *testing.T) discover.Server {
 	t.Helper()
 	path, err := exec.LookPath("npx")

@@ -31,7 +31,7 @@ func everythingOn(t *testing.T, transport, port string) (stop func()) {
 }
 
 // A restarted server does not know our session: Adze begins a new one, and makes the call.
-func TestNetworkServerStartedAnew(t *testing.T) {
+func TestNetworkServerRestarts(t *testing.T) {
 	for transport, conf := range map[string]func(base string) discover.Server{
 		"streamableHttp": func(base string) discover.Server { return discover.Server{HTTPURL: base + "/mcp"} },
 		"sse":            func(base string) discover.Server { return discover.Server{URL: base + "/sse"} },

@@ -47,7 +47,7 @@ type clientReport struct {
 	Ended                                                                int
 }
 
-// serveTo runs the TypeScript client against adze mcp serve in a directory of its own.
+// serveTo runs the TypeScript client against adze mcp serve in its own directory.
 func serveTo(t *testing.T, p *program, canAsk string, serve ...string) clientReport {
 	t.Helper()
 	for name, text := range map[string]string{"sub/a.txt": "inside\n", "b.txt": "outside the root\n"} {

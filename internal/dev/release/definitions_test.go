@@ -60,7 +60,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// The image has the program alone and a user without rights. It is built and run where there is a builder.
+// The image has the program alone and an unprivileged user. It is built and run where there is a builder.
 func TestContainerfile(t *testing.T) {
 	text, err := os.ReadFile("../../../Containerfile")
 	if err != nil {

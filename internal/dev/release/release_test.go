@@ -96,7 +96,7 @@ func TestRelease(t *testing.T) {
 // installAsPrinted follows docs/guide.md from a directory with the files of a release: install, uninstall, the package.
 func installAsPrinted(t *testing.T, dist string) {
 	home, root, programs := t.TempDir(), t.TempDir(), t.TempDir()
-	// sudo dpkg works in a root of its own.
+	// sudo dpkg works in its own root.
 	shim := "#!/bin/sh\n[ \"$1\" = dpkg ] || exit 1\nshift\nexec dpkg --root=\"$ROOT\" --force-not-root --force-depends \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(programs, "sudo"), []byte(shim), 0o755); err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func imports(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// otherModules lists the directories of modules of their own, which have their own tests.
+// otherModules lists the directories of their own modules, which have their own tests.
 func otherModules(t *testing.T) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

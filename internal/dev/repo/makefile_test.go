@@ -10,7 +10,7 @@ import (
 
 // A variable that a recipe passes to make replaces the one of the same name in the file. PROGRAMS was passed, so that
 // cmd/adze and internal/dev were tested twice, once with the race detector.
-func TestMakefilePassesNoVariableOfItsOwn(t *testing.T) {
+func TestMakefileAddsNoVariable(t *testing.T) {
 	text, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -94,8 +94,8 @@ func checkShare(t *testing.T, file string, want float64, every int, reports []re
 	}
 }
 
-// readGroups reads every n-th line of a corpus from the first one on, in the order of their rules: a group takes a session
-// of its own.
+// readGroups reads every n-th line of a corpus from the first one on, in the order of their rules: each group
+// has its own session.
 func readGroups(t *testing.T, file string, every, first int) (groups []group) {
 	t.Helper()
 	byRules := map[string]int{}

@@ -1,6 +1,6 @@
 // Package sessions runs the corpora of commands in sessions of the binary, with a scripted model, and compares what
-// happened with what 'adze permission check' says. Harmful commands do no harm: a session runs in namespaces of its own,
-// as a user without rights, and sees the disk read-only, with a tmpfs on what is writable.
+// happened with what 'adze permission check' says. Harmful commands do no harm: a session runs in its own namespaces,
+// as an unprivileged user, and sees the disk read-only, with a tmpfs on what is writable.
 package sessions
 
 import (

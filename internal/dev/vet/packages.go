@@ -19,7 +19,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// listed is a package as go list prints it: imported, with its tests, or tests in a package of their own.
+// listed is a package as go list prints it: imported, with its tests, or tests in their own package.
 type listed struct {
 	ImportPath, Dir                 string
 	GoFiles, SFiles, IgnoredGoFiles []string

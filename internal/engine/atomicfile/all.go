@@ -198,7 +198,7 @@ func Recover(dir string) (gone bool) {
 	return os.RemoveAll(dir) == nil
 }
 
-// undo undoes steps, the last one first. Steps that weren't done, and files that someone else changed, are skipped.
+// undo undoes steps, the last one first. Steps that weren't done, and files that another program changed, are skipped.
 func undo(steps []undoStep) error {
 	var failed error
 	for i := len(steps) - 1; i >= 0; i-- {

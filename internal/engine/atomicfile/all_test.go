@@ -146,7 +146,7 @@ func killed(dir, saved, at string) error {
 	return err
 }
 
-// What someone changed after a killed batch stays.
+// Later changes of other programs are kept after a killed batch.
 func TestRecoverSkipsChangedFiles(t *testing.T) {
 	dir, saved := directoryOf(t), filepath.Join(directoryOf(t), "saved")
 	startBatch(t, dir)

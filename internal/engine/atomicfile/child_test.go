@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/leaktest"
 )
 
-// childEnv makes the test binary play a part in a process of its own.
+// childEnv makes the test binary play a part in its own process.
 const childEnv = "ADZE_ATOMICFILE_CHILD"
 
 func TestMain(m *testing.M) {

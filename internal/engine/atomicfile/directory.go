@@ -93,7 +93,7 @@ func (w *write) locked(do func() error) error {
 	return do()
 }
 
-// lock waits for the directory's lock, in a thread of its own: it can't be woken. If the wait is too long, that thread
+// lock waits for the directory's lock, in its own thread: it can't be woken. If the wait is too long, that thread
 // gives the lock back once it has it.
 func (w *write) lock() (unlock func(), err error) {
 	dir, err := w.dir.Open(".")

@@ -31,7 +31,7 @@ func TestAttributesStay(t *testing.T) {
 }
 
 // A real full disk, a real mount point and a real read-only file system, in
-// namespaces of their own.
+// their own namespaces.
 func TestFullDisk(t *testing.T) {
 	dir := directoryOf(t)
 	cmd := command("full", dir)

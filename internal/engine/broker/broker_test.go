@@ -354,7 +354,7 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
-func TestRedirectIsANewRequest(t *testing.T) {
+func TestRedirectIsNewRequest(t *testing.T) {
 	_, o, proxy := open(t, "registry.example.com")
 	resp, err := via(proxy).Get("http://registry.example.com/away")
 	if err != nil || resp.StatusCode != http.StatusForbidden {

@@ -21,7 +21,7 @@ func labels() string {
 	return string(text)
 }
 
-// Name returns the name of the encoding that a web page calls by a label, "" if there is none.
+// Name returns the name of the encoding that a web page calls by a label, "" without one.
 func Name(label string) string {
 	label = strings.ToLower(strings.TrimSpace(label))
 	for line := range strings.Lines(labels()) {

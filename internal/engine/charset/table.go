@@ -23,7 +23,7 @@ var tables embed.FS
 
 const extension = ".bin"
 
-// load reads a table, or returns nil if there is none.
+// load reads a table, or returns nil without one.
 func load(name string) *Charset {
 	c := &Charset{form: forms[name]}
 	file := name
@@ -85,8 +85,8 @@ const (
 	otherChars = 189000 // the first of the others
 )
 
-// private has the first and last characters of ranges. From U+E000 to U+E864, the others have two bytes, and are left
-// out here.
+// private has the first and last characters of ranges. From U+E000 to U+E864, the others have two bytes, and aren't
+// here.
 var private = []rune("\ue76c\ue76c\ue7c8\ue7c8\ue7e7\ue7f3\ue815\ue815\ue819\ue81d\ue81f\ue825" +
 	"\ue827\ue82a\ue82d\ue830\ue833\ue83a\ue83c\ue842\ue844\ue853\ue856\ue863")
 

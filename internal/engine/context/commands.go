@@ -274,7 +274,7 @@ func (c Command) shellLines() (lines []string) {
 	return lines
 }
 
-// argument returns the length of the placeholder of arguments that a text starts with, 0 if there is none, and the
+// argument returns the length of the placeholder of arguments that a text starts with, 0 without one, and the
 // number of the argument, 0 for all.
 func (f form) argument(s string) (arg, length int) {
 	if s[0] != '$' && s[0] != '{' {

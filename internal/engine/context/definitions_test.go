@@ -43,7 +43,7 @@ func TestAgents(t *testing.T) {
 		t.Errorf("untrusted: %+v", got)
 	}
 	notesHold(t, notes)
-	if d := cmp.Diff([]string{filepath.FromSlash(".adze/agents"), filepath.FromSlash(".qwen/agents")}, p.LeftOut()); d != "" {
+	if d := cmp.Diff([]string{filepath.FromSlash(".adze/agents"), filepath.FromSlash(".qwen/agents")}, p.Untrusted()); d != "" {
 		t.Error(d)
 	}
 }
@@ -106,7 +106,7 @@ func TestSkills(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	p.Trusted = false
-	if got, notes = Skills(p); len(got) != 2 || got[0].Scope != User || len(notes) != 0 || len(p.LeftOut()) == 0 {
+	if got, notes = Skills(p); len(got) != 2 || got[0].Scope != User || len(notes) != 0 || len(p.Untrusted()) == 0 {
 		t.Errorf("untrusted: %+v %q", got, notes)
 	}
 }

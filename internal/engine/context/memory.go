@@ -95,7 +95,7 @@ func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
 }
 
-// section finds the lines of the section of facts: its heading, and the first line after it; -1 if there is none.
+// section finds the lines of the section of facts: its heading, and the first line after it; -1 without one.
 func section(lines []string) (first, end int) {
 	first = -1
 	fence := ""

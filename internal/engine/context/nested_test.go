@@ -182,7 +182,7 @@ func TestSeals(t *testing.T) {
 		"new.md is ignored: it is new since you trusted this project. Review with 'adze trust'." {
 		t.Error(got)
 	}
-	if got := (Places{Project: dir}).LeftOut(); strings.Join(got, " ") != ".qwen/skills .claude/skills .claude/agents .claude/commands .gemini/commands" {
+	if got := (Places{Project: dir}).Untrusted(); strings.Join(got, " ") != ".qwen/skills .claude/skills .claude/agents .claude/commands .gemini/commands" {
 		t.Error(got)
 	}
 }

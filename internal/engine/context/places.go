@@ -79,7 +79,7 @@ type Places struct {
 	Own     string // the user's own directory of Adze
 	Home    string // the user's home directory, with those of other programs; "": none
 	Project string // the project's top directory; "": none
-	Trusted bool   // whether the user trusts the project: if not, its definitions are ignored; see LeftOut
+	Trusted bool   // whether the user trusts the project: if not, its definitions are ignored; see Untrusted
 	// Seals are those of the project's files that the user approved, by path from its top: other files and contents are
 	// ignored. nil: all are approved.
 	Seals   map[string]string
@@ -170,8 +170,8 @@ func (p Places) directories(k kind) (found []definitionDir, notes []string) {
 	return found, notes
 }
 
-// LeftOut returns the project's directories that are ignored because it is not trusted.
-func (p Places) LeftOut() []string {
+// Untrusted returns the project's directories that are ignored because it is not trusted.
+func (p Places) Untrusted() []string {
 	if p.Trusted {
 		return nil
 	}

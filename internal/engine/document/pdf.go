@@ -16,12 +16,12 @@ import (
 
 // Limits of reading a PDF.
 const (
-	MaxPagesUnasked = 10      // pages of a document that is read completely
-	MaxPagesPerRead = 20      // pages of one range
-	maxPDFText      = 100_000 // characters of one read
-	maxPDFTime      = 20 * time.Second
-	maxPageTree     = 100_000  // nodes of the page tree
-	maxPageContent  = 32 << 20 // bytes of a page's content stream, decompressed
+	MaxPagesByDefault = 10      // pages of a document that is read completely
+	MaxPagesPerRead   = 20      // pages of one range
+	maxPDFText        = 100_000 // characters of one read
+	maxPDFTime        = 20 * time.Second
+	maxPageTree       = 100_000  // nodes of the page tree
+	maxPageContent    = 32 << 20 // bytes of a page's content stream, decompressed
 )
 
 // PageRange is a range of pages counted from 1, both ends included. The zero range is the whole document.
@@ -71,7 +71,7 @@ type TooManyPagesError struct{ Total int }
 func (e *TooManyPagesError) Error() string {
 	return fmt.Sprintf("the PDF has %d pages, more than the %d that are read at once; name a range of at most %d "+
 		"with pages, such as \"1-%d\"",
-		e.Total, MaxPagesUnasked, MaxPagesPerRead, MaxPagesPerRead)
+		e.Total, MaxPagesByDefault, MaxPagesPerRead, MaxPagesPerRead)
 }
 
 // PageRangeError reports a range that isn't in the document.
@@ -125,7 +125,7 @@ func ReadPDF(ctx context.Context, data []byte, pages PageRange) (text PDFText, e
 	switch {
 	case text.Total == 0:
 		return PDFText{}, errors.New("the PDF is damaged: it has no pages")
-	case pages == PageRange{} && text.Total > MaxPagesUnasked:
+	case pages == PageRange{} && text.Total > MaxPagesByDefault:
 		return PDFText{}, &TooManyPagesError{text.Total}
 	case pages == PageRange{}:
 		pages = PageRange{1, text.Total}

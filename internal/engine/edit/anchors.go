@@ -62,7 +62,7 @@ func (a *anchors) skip(line int) {
 	}
 }
 
-// find returns the line that a text begins with the anchor of, and the length of the anchor; 0: there is none.
+// find returns the line that a text begins with the anchor of, and the length of the anchor; 0 without one.
 func (a *anchors) find(text string) (p Place, size int) {
 	m := anchorMark().FindStringSubmatch(text)
 	if m == nil {

@@ -114,7 +114,7 @@ func isWord(c byte) bool {
 }
 
 // inSequence leaves each hunk the only place it can have if places follow each other without overlaps. It returns the
-// hunk that could be in several places, or in none; -1: there is none.
+// hunk that could be in several places, or in none; -1 without one.
 func inSequence(found [][]candidate) (undecided int) {
 	first, at := make([]int, len(found)), 0
 	for i, list := range found {

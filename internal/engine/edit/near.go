@@ -114,7 +114,7 @@ func insideLines(place string, old []string, first, last string) string {
 	return place
 }
 
-// aligned is a line of Old and the line of a text that stands for it; -1: there is none.
+// aligned is a line of Old and the line of a text that stands for it; -1 without one.
 type aligned struct{ old, have int }
 
 // align finds the lines of a window that old means with the fewest changed, missing and added lines, ignoring

@@ -126,7 +126,7 @@ func TestLenientPatches(t *testing.T) {
 	}
 }
 
-// Lines that look like marks of a patch are content where they have a mark of their own.
+// Lines that look like marks of a patch are content where they have their own mark.
 func TestPatchOfPatch(t *testing.T) {
 	text := patchOf("*** Update File: g\n@@\n-x\n+y\n")
 	got, err := apply(t, text, "@@\n *** Update File: g\n @@\n--x\n+-z\n +y\n *** End Patch\n")

@@ -112,7 +112,7 @@ func (e *entries) next() (entry Entry, ok bool) {
 	return entry, true
 }
 
-// offset reads a number in git's variable-width format; n is 0 if there is none.
+// offset reads a number in git's variable-width format; n is 0 without one.
 func offset(b []byte) (value uint64, n int) {
 	for i, c := range b {
 		if value = value<<7 | uint64(c&0x7f); c&0x80 == 0 {

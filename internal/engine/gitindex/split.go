@@ -37,7 +37,7 @@ func (s *Split) Parse(data []byte, hashSize int, visit func(Entry) error) error 
 	return err
 }
 
-// parseSplit reads the extension of a split index; nil if there is none.
+// parseSplit reads the extension of a split index; nil without one.
 func parseSplit(rest []byte, hashSize int) (*Split, error) {
 	for len(rest) > 0 {
 		if len(rest) < 8 {

@@ -28,7 +28,7 @@ type Git func(dir string, args ...string) (string, error)
 
 // Effect is what a git command may change. All paths are absolute.
 type Effect struct {
-	// Top is the top of the worktree; empty: there is none.
+	// Top is the top of the worktree; empty without one.
 	Top string
 	// Files are files and directories of worktrees that it changes, removes or makes.
 	Files []string

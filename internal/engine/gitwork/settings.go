@@ -301,7 +301,7 @@ func (w *work) update() {
 	}
 }
 
-// createsModule adds the git directory of a submodule, if there is none.
+// createsModule adds the git directory of a submodule, if it doesn't exist.
 func (w *work) createsModule(name string) {
 	dir := w.dir(filepath.Join("modules", name))
 	if _, err := os.Lstat(dir); dir != "" && name != "" && err != nil {

@@ -13,7 +13,7 @@
 //     directory with its own .git is a separate repository, like a submodule.
 //   - .adzeignore, .qwenignore, .agentignore, .aiignore and the names in Options.Custom deny: nothing they match may
 //     be read, shown or changed, even if it is named. They count in every directory above the path. Each name is a
-//     family of its own and a path is denied if any family matches, so a negation in one doesn't undo another. Such a
+//     its own family and a path is denied if any family matches, so a negation in one doesn't undo another. Such a
 //     file that exists but can't be read denies its whole directory, because what it protects is unknown.
 //
 // Git is never run. Paths are not resolved: a caller that follows links checks the path and its target.

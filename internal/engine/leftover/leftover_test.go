@@ -119,7 +119,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// Directories of other users, and what a link leads to, are left alone.
+// Directories of other users, and what a link leads to, aren't changed.
 func TestRemoveOwn(t *testing.T) {
 	base := t.TempDir()
 	at := func(name string) string { return filepath.Join(base, name) }

@@ -61,7 +61,7 @@ type Found struct {
 // Answer is what a server answered: one of these, by operation.
 type Answer struct {
 	Found       []Found
-	Hidden      int      // places that are left out
+	Hidden      int      // places that are omitted
 	Missing     []string // why it may be incomplete
 	Text        string   // of a hover
 	Diagnostics []Diagnostic

@@ -179,7 +179,7 @@ func (c *client) warmUp(ctx context.Context) {
 }
 
 // compare determines the diagnostics after changes that are on disk already. Where those before aren't known, the
-// server gets the old texts once more.
+// server gets the old texts again.
 func (c *client) compare(ctx context.Context, changes []Change) {
 	kinds, dirs := map[string]int{}, map[string]bool{}
 	var own []Change

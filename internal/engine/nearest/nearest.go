@@ -96,7 +96,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Hint suggests the closest name, after a space; "": there is none. For a nested key, only the last part is compared.
+// Hint suggests the closest name, after a space; "" without one. For a nested key, only the last part is compared.
 func Hint(name string, names []string) string {
 	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 	full, lasts := map[string]string{}, make([]string, len(names))

@@ -23,7 +23,7 @@ type Declaration struct {
 const (
 	maxSource       = 2 << 20 // bytes of a source file; longer ones are generated
 	maxDeclarations = 50_000
-	maxName         = 80      // bytes; a longer name is left out, because a part of a name can be a part of a secret
+	maxName         = 80      // bytes; a longer name is omitted, because a part of a name can be a part of a secret
 	maxColumns      = 400     // bytes of a line that are searched for a declaration
 	maxSearched     = 1 << 20 // bytes of such lines; those in functions don't count
 )

@@ -207,7 +207,7 @@ func uring() error {
 	return unix.Close(int(fd))
 }
 
-// mountInNamespace changes mounts in namespaces of its own. The program does
+// mountInNamespace changes mounts in its own namespaces. The program does
 // not exist: that it was looked for means that all before has worked.
 func mountInNamespace() error {
 	own := []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}

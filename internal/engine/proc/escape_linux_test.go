@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// escapes are attacks of several steps. Each step is a command of its own in a
+// escapes are attacks of several steps. Each step is its own command in a
 // workspace sandbox; the next one must not be able to do more than the first.
 // $OUT is a directory outside; check succeeds if the attack did. All succeed
 // without a sandbox.
@@ -119,7 +119,7 @@ type escape struct {
 // escapeRepo makes the repository of a workspace, and a directory outside.
 const escapeRepo = "mkdir outside; git init -q repo; git -C repo commit -q --allow-empty -m first; "
 
-// newEscape returns a copy of a directory, with a setup of its own.
+// newEscape returns a copy of a directory, with its own setup.
 func newEscape(t *testing.T, from, setup string) *escape {
 	t.Helper()
 	here, err := os.Getwd()

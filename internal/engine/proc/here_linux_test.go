@@ -29,7 +29,7 @@ func TestHere(t *testing.T) {
 		without sandbox.Layers
 		want    string
 		made    bool
-		numbers bool // of its own: the signal is seen by the first process there
+		numbers bool // its own PIDs: the signal is seen by the first process there
 	}{
 		{sandbox.Off, 0, "typed\n0", true, false},
 		{sandbox.ReadOnly, 0, "typed\n1 /", false, true},

@@ -55,7 +55,7 @@ func TestNothingInherited(t *testing.T) {
 		if o := run(t, r, c); strings.TrimSpace(o.Output.Head) != "0 1 2" {
 			t.Errorf("it has %q", o.Output.Head)
 		}
-		// A long command comes as a file of its own.
+		// A long command comes as its own file.
 		c.Line = listDescriptors + "; :" + strings.Repeat(" ", maxArg)
 		o := run(t, r, c)
 		for _, f := range strings.Fields(o.Output.Head) {

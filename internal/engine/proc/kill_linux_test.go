@@ -18,9 +18,9 @@ import (
 var stubborn = []string{
 	// one that ignores TERM
 	`trap '' TERM HUP INT; echo ready; while :; do sleep 1; done`,
-	// a session of its own that ignores TERM
+	// its own session that ignores TERM
 	`setsid bash -c 'trap "" TERM; echo ready; while :; do sleep 1; done' & wait`,
-	// double fork: the parent is gone, the orphan has a session of its own
+	// double fork: the parent is gone, the orphan has its own session
 	`( setsid bash -c 'trap "" TERM; (trap "" TERM; echo ready; sleep 60) & exit' & ) ; sleep 60`,
 	// an empty environment
 	`env -i /bin/bash -c 'trap "" TERM; setsid bash -c "trap \"\" TERM; echo ready; while :; do sleep 1; done" & sleep 60'`,

@@ -166,7 +166,7 @@ func TestForkingInBoxes(t *testing.T) {
 }
 
 // Where a fresh /proc cannot be mounted the sandbox is made without process
-// numbers of its own, and reports it.
+// its own numbers, and reports it.
 func TestNoFreshProc(t *testing.T) {
 	needsLayers(t)
 	if os.Getenv("BOX_COVERED_PROC") == "" {

@@ -21,12 +21,12 @@ import (
 type realWork struct {
 	name  string
 	needs string            // programs, all of which must be there; "a|b": one of them
-	files map[string]string // in a directory of its own
+	files map[string]string // in its own directory
 	lines []string
 	says  string // in the remedy of the last line; empty: it succeeds
 	may   bool   // the last line may also succeed
 	cache bool   // without a cache in the home directory it takes minutes
-	// sockets lets it use sockets that are files.
+	// sockets lets it use Unix sockets of other programs.
 	sockets bool
 }
 
@@ -70,7 +70,7 @@ var realWorks = []realWork{
 	{name: "a browser's own sandbox", needs: "unshare", lines: []string{"unshare --user --map-root-user true || { echo 'No usable sandbox! unshare failed: Operation not permitted'; exit 1; }"}, says: "--no-sandbox"},
 	{name: "outside", needs: "bash", lines: []string{"echo x > /usr/x"}, says: "tools.sandboxWrite"},
 	{name: "protected", needs: "bash", lines: []string{"cd .. && echo x > .github/workflows/ci.yml"}, says: "let a file tool change"},
-	{name: "git settings in a script", needs: "git", files: map[string]string{"s.sh": "git config a.b c\n"}, lines: []string{"cd .. && git config a.b c"}, says: "in a call of its own"},
+	{name: "git settings in a script", needs: "git", files: map[string]string{"s.sh": "git config a.b c\n"}, lines: []string{"cd .. && git config a.b c"}, says: "in a separate call"},
 }
 
 // shims are programs that version managers such as rustup and pyenv put in front of the real ones, with the result of

@@ -187,7 +187,7 @@ func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	return s, shell.note(), nil
 }
 
-// Shell returns the shell that runs the lines of all commands. If there is none, commands fail with an error.
+// Shell returns the shell that runs the lines of all commands. Without a shell, commands fail with an error.
 func (r *Runner) Shell() Shell {
 	shell, _ := r.shell() // Start reports the error
 	return shell
@@ -298,7 +298,7 @@ func (r *Runner) CanObserve() error {
 			return err
 		}
 		if got := len(o.Refused) > 0; got != refused || !refused && o.Exit != 0 {
-			return fmt.Errorf("observe refused writes: a test failed: %s %q", o.Output.String(), o.Refused)
+			return fmt.Errorf("observe denied writes: a test failed: %s %q", o.Output.String(), o.Refused)
 		}
 	}
 	return nil
@@ -315,7 +315,7 @@ type Command struct {
 	// BestEffort is set.
 	Sandbox *sandbox.Spec
 
-	// Proxy, if not nil, is called with a listener before the command starts, if that has a network of its own: it is
+	// Proxy, if not nil, is called with a listener before the command starts, if that has its own network: it is
 	// the command's HTTP proxy, and all that it reaches. The listener closes when no process is left.
 	Proxy func(net.Listener)
 
@@ -361,7 +361,7 @@ func (c Command) withDefaults() (Command, error) {
 	case strings.ContainsRune(c.Dir, 0):
 		return c, errors.New("run command: the directory contains a NUL byte")
 	case c.Stderr != nil && c.Sandbox.Boxed():
-		return c, errors.New("run command: a sandboxed command has no standard error of its own")
+		return c, errors.New("run command: a sandboxed command can't have a separate standard error")
 	case c.Talk != nil && (c.Stderr != nil || c.Input != nil):
 		return c, errors.New("run command: Talk is set, and so is Stderr or Input")
 	case c.Timeout < 0:

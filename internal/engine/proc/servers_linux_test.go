@@ -21,8 +21,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 )
 
-// servers are programs that listen on sockets of their own. Each line is a
-// command of its own.
+// servers are programs that listen on their own sockets. Each line is a
+// its own command.
 var servers = []struct {
 	needs   string // programs
 	files   map[string]string

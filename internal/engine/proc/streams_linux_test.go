@@ -63,7 +63,7 @@ var moves = []string{
 // outsideMoves are what happens outside of sandboxes meanwhile. With -T, a link that a command made in place of tmp isn't followed.
 var outsideMoves = []string{"rm -rf repo/tmp; mkdir -p repo/tmp", "rm -rf repo/tmp; ln -sT ../outside repo/tmp", "mkdir -p repo/.husky", "rm -rf repo/.husky", "git -C repo status -s >/dev/null"}
 
-// Whatever two commands and someone outside do at the same time, nothing outside is
+// Whatever two commands and a program outside do at the same time, nothing outside is
 // written and nothing that git obeys changes.
 func TestInterleavings(t *testing.T) {
 	needsLayers(t)

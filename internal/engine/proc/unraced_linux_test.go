@@ -25,7 +25,7 @@ const unracedVariable = "PROC_TEST_UNRACED"
 // open for writing, and they could not be executed ("text file busy").
 func makeUnraced() (remove func(), err error) {
 	setuid = os.Getenv("BOX_SETUID")
-	if unraced = os.Getenv(unracedVariable); unraced != "" { // a test in a process of its own
+	if unraced = os.Getenv(unracedVariable); unraced != "" { // a test in its own process
 		return func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "adze-proc-")

@@ -23,7 +23,7 @@ func project(t *testing.T) (dir string, env []string) {
 	for name, text := range map[string]string{
 		"go.mod":  "module example.test/project\n\ngo 1.21\n",
 		"main.go": "package main\n\nfunc main() { println(\"built\") }\n",
-		// A test with a server of its own, as most have.
+		// A test with its own server, as most have.
 		"main_test.go":             "package main\n\nimport (\n\t\"net\"\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestServer(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n\tgo l.Accept()\n\tif _, err := net.Dial(\"tcp\", l.Addr().String()); err != nil {\n\t\tt.Fatal(err)\n\t}\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n",
 		"Makefile":                 "out: main.go\n\tcp main.go out\n\tchmod 600 out\n\ttouch -t 202001010000 out\n",
 		"dep/package.json":         `{"name":"dep","version":"1.0.0"}`,

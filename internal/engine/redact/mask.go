@@ -233,8 +233,8 @@ func join(spans []span, s span) []span {
 	return append(spans, s)
 }
 
-// unfinished returns the start of the longest suffix of b that could be the beginning of a secret; len(b) if there is
-// none.
+// unfinished returns the start of the longest suffix of b that could be the beginning of a secret; len(b)
+// without one.
 func (m *Mask) unfinished(b []byte) int {
 	for i := max(0, len(b)-m.max+1); i < len(b); i++ {
 		for _, t := range m.starts[b[i]] {

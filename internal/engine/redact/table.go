@@ -102,7 +102,7 @@ func Placeholder(text string) string {
 var (
 	ErrOther   = errors.New("stands for a secret that isn't in this file")
 	ErrUnknown = errors.New("stands for a secret that this session doesn't know")
-	ErrBoth    = errors.New("is also plain text in this file, so it can't be told which is meant")
+	ErrBoth    = errors.New("is also plain text in this file, so it is ambiguous")
 )
 
 // Restore returns text with secrets in place of their placeholders, for a file with this content: only secrets that the

@@ -52,7 +52,7 @@ func (f *finder) start(data []byte) {
 }
 
 // line finds the first matching line of data at or after i, where a line begins. It is data[from:to], without its
-// newline; from is -1 if there is none.
+// newline; from is -1 without one.
 func (f *finder) line(data []byte, i int) (from, to int) {
 	for i < len(data) {
 		if f.slow && f.stop != nil && f.stop.Load() {

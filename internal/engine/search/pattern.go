@@ -92,7 +92,7 @@ func Compile(q Query) (*Pattern, error) {
 	return p, nil
 }
 
-// Find returns the position of the first match in a text, for display; ok is false if there is none.
+// Find returns the position of the first match in a text, for display; ok is false without one.
 func (p *Pattern) Find(text string) (start, end int, ok bool) {
 	loc := p.full.FindStringIndex(text)
 	if loc == nil {
@@ -102,7 +102,7 @@ func (p *Pattern) Find(text string) (start, end int, ok bool) {
 }
 
 // errNewline rejects a pattern that could only match across lines.
-var errNewline = errors.New(`the pattern holds a line break ("\n") but matches lie within one line: set multiline, or search for the lines one by one`)
+var errNewline = errors.New(`the pattern contains a line break ("\n") but matches lie within one line: set multiline, or search for the lines one by one`)
 
 // withinLines rewrites an expression so that it never matches a newline, and ^ and $ match at lines instead of texts.
 func withinLines(re *syntax.Regexp) (*syntax.Regexp, error) {

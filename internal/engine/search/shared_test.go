@@ -254,7 +254,7 @@ func (s *Shared) inPass() int {
 }
 
 // A search that joins a pass which has begun finds what was written before, in directories that the pass has left too. A search
-// that comes too late has a pass of its own.
+// that comes too late has its own pass.
 func TestLateSearch(t *testing.T) {
 	for _, window := range []time.Duration{time.Hour, time.Nanosecond} {
 		top := manyFoo(t)

@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// span finds the first match at or after i that may cross lines, like package regexp; start is -1 if there is none.
+// span finds the first match at or after i that may cross lines, like package regexp; start is -1 without one.
 // first means that data[0] is the beginning of the text.
 func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	if i > len(data) {

@@ -73,13 +73,13 @@ var advice = map[string]string{
 	"(?>":  "an atomic group (?>…) is not supported and not needed, because the search never backtracks: write (?:…)",
 	"(?|":  "a branch-reset group (?|…) is not supported: write (?:…)",
 	"(?(":  "a conditional (?(…)…) is not supported: write the cases as alternatives a|b",
-	"(?#":  "a comment (?#…) is not supported: leave it out",
+	"(?#":  "a comment (?#…) is not supported: omit it",
 	"(?R":  "recursion (?R) is not supported: write out the depth that is needed",
 	"(?&":  "a call of a group (?&…) is not supported: write the group out",
 	"(?P>": "a call of a group (?P>…) is not supported: write the group out",
 	"(?P=": "a back-reference (?P=…) is not supported: write out the texts that may repeat, as in (\"[^\"]*\"|'[^']*')",
-	`\K`:   `\K is not supported: the whole line is shown anyway, so leave it out`,
-	`\G`:   `\G is not supported: leave it out, or use ^ for the start of a line`,
+	`\K`:   `\K is not supported: the whole line is shown anyway, so omit it`,
+	`\G`:   `\G is not supported: omit it, or use ^ for the start of a line`,
 	`\X`:   `\X is not supported: use . for a character`,
 }
 
@@ -104,7 +104,7 @@ func refuse(pattern string) error {
 		}
 		if quantified && t.text == "+" {
 			return fmt.Errorf("pattern %q: a possessive quantifier is not supported and not needed, because the "+
-				"search never backtracks: leave out the second +", pattern)
+				"search never backtracks: omit the second +", pattern)
 		}
 		quantified = !t.inClass && (t.text == "*" || t.text == "+" || t.text == "?" || t.text == "}")
 		if t.text == "}" && !strings.Contains(pattern, "{") {

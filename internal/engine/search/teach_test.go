@@ -18,7 +18,7 @@ func TestRefusalsTeach(t *testing.T) {
 		`a++b`:           "possessive",
 		`a{2}+`:          "possessive",
 		`(?>a|b)c`:       "(?:…)",
-		`foo\Kbar`:       "leave it out",
+		`foo\Kbar`:       "omit it",
 		`(?x) a b`:       "flag x",
 		`(?R)`:           "recursion",
 		`foo(`:           `\(`,

@@ -268,7 +268,7 @@ func (j *job) path() string {
 	return strings.TrimSuffix(j.rules.Path(), "/") + "/" + j.name
 }
 
-// take waits for a job; false if there is none left or the walk was stopped.
+// take waits for a job; false if none is left or the walk was stopped.
 func (w *walk) take() (job, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

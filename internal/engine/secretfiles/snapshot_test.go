@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every way in which a secret file appears is detected, also if it is gone again where directories are watched.
+// Every way in which a secret file appears is detected, even if it is gone again where directories are watched.
 func TestAppeared(t *testing.T) {
 	for name, system := range systems {
 		t.Run(name, func(t *testing.T) {

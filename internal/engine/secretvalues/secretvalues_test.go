@@ -41,7 +41,7 @@ func isMask(text, before, after string) bool {
 
 func remote(token string) string { return "[remote \"o\"]\n\turl = https://u:" + token + "@h/x\n" }
 
-// Every source of values is read, and values that aren't secret are left alone.
+// Every source of values is read, and values that aren't secret aren't changed.
 func TestSources(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"home/.gitconfig":                     "[include]\n\tpath = ~/more\n[includeIf \"onbranch:x\"]\n\tpath = inc/rel\n" + remote("home-t0ken1"),

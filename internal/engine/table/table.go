@@ -1,5 +1,5 @@
 // Package table reads tables that are part of the program, as embedded text files. A permission table with a line that
-// means something else than its author wrote would allow too much, so whatever is unexpected is an error: a carriage
+// means something other than its author wrote would allow too much, so whatever is unexpected is an error: a carriage
 // return of a checkout that converted line endings, other control characters, blanks at the end of a line, an
 // incomplete last line, and too few lines.
 package table

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
-// libraryEncoding returns the x/text encoding behind one of ours.
+// libraryEncoding returns the x/text encoding behind one of this package.
 func libraryEncoding(t testing.TB, enc Encoding) encoding.Encoding {
 	switch enc {
 	case UTF8:

@@ -132,7 +132,7 @@ func TestEditKeepsOtherBytes(t *testing.T) {
 func TestRewriteWithSameText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDocument(t)
-		if strings.Contains(d.Text, "\r\n") { // \r and \r\n: the text has a \r\n of its own
+		if strings.Contains(d.Text, "\r\n") { // \r and \r\n: an extra \r
 			return
 		}
 		next, err := d.Rewrite(d.Text)

@@ -27,7 +27,7 @@ import (
 )
 
 // The commands of the corpus do harm where they can, so they run in a second
-// process in namespaces of its own, which sees the disk read-only with tmpfs in
+// process in its own namespaces, which sees the disk read-only with tmpfs in
 // place of the home directories.
 
 // corpusRoot is the workspace in there.
@@ -68,7 +68,7 @@ func TestCorpus(t *testing.T) {
 	code, _ := json.Marshal(lines)
 	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestCorpusInside$", "-test.v", "-test.timeout=0")
 	c.Env = []string{"TRIAL_CORPUS=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "GORACE=atexit_sleep_ms=0", "LANG=C.UTF-8", "TRIAL_LAUNCHED=" + os.Getenv("TRIAL_LAUNCHED"),
-		plainadze.Variable + "=hidden"} // it sees no temp files of ours
+		plainadze.Variable + "=hidden"} // it doesn't see the test's temp files
 	c.Stdin = strings.NewReader(string(code))
 	c.SysProcAttr = sandbox.Apart{PIDs: true}.Attr()
 	c.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET | unix.CLONE_NEWIPC

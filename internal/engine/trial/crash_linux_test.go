@@ -173,7 +173,7 @@ func (b *bench) killedAt(n int) (state string) {
 	return filepath.Join(base, "killed-state")
 }
 
-// Data written to a file with several names after a kill is never lost.
+// Data written to a hard-linked file after a kill is never lost.
 func TestWrittenAfterKill(t *testing.T) {
 	t.Parallel()
 	n := slices.IndexFunc(points(t), func(point string) bool { return strings.HasPrefix(point, "written ") })

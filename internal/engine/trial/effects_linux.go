@@ -71,7 +71,7 @@ type found struct {
 	t     *Trial
 	ctx   context.Context
 
-	names   map[inode][]*name // of files with several names in an upper
+	names   map[inode][]*name // of hard-linked files in an upper
 	gone    []gone
 	relinks []relink
 

@@ -122,7 +122,7 @@ func plant(t testing.TB, root string, r *rand.Rand) {
 	check(os.Link(filepath.Join(root, "d3/h0"), filepath.Join(root, "h2")))
 }
 
-// invent returns a random command. Files with several names aren't replaced: they are
+// invent returns a random command. Hard-linked files aren't replaced: they are
 // written in place.
 func invent(r *rand.Rand) string {
 	dirs := []string{".", "d0", "d0/e0", "d0/e1", "d1", "d1/e0", "d1/e0/f", "d2", "new", "new/x"}
@@ -175,7 +175,7 @@ func invent(r *rand.Rand) string {
 		lines = append(lines, ops[r.IntN(len(ops))]())
 	}
 	// A command sees names of one file as files of their own once it changed one,
-	// so there is one such change of each file with several names.
+	// so there is one such change of each hard-linked file.
 	where := []string{".", "new/x"}[r.IntN(2)]
 	lines = append(lines, "mkdir -p new/x", []string{
 		"mv d3 " + where + "/moved3", "mv d3/h0 " + where + "/h3", "cp -al d3 " + where + "/linked3", "rm -rf d3",
@@ -203,7 +203,7 @@ func attributeTool(args []string) int {
 // fullRounds is how many random commands make soak tries.
 const fullRounds = 3000
 
-// randomSeed returns a new one in a full soak: what that finds becomes a test of its own.
+// randomSeed returns a new one in a full soak: what that finds becomes its own test.
 func randomSeed() uint64 {
 	if soak.Share() >= 1 {
 		return uint64(time.Now().UnixNano())

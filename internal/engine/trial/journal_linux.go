@@ -210,7 +210,7 @@ func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
 }
 
 // partlyWritten reports whether a file is an old content partly overwritten by a new one, or the reverse: every byte is
-// from one of them, and its length is one of theirs or in between.
+// from one of them, and its length is one of their lengths or in between.
 func partlyWritten(now, old, written io.Reader) (bool, error) {
 	readers := [3]*bufio.Reader{bufio.NewReader(now), bufio.NewReader(old), bufio.NewReader(written)}
 	for {

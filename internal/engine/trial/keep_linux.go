@@ -183,7 +183,7 @@ type mover struct {
 	dirs  map[dirKey]*os.File
 	begun int             // steps that were begun
 	after map[int]seen    // state after steps, as far as known
-	own   map[uint64]bool // files with several names that steps changed
+	own   map[uint64]bool // hard-linked files that steps changed
 	left  []string        // paths that another process changed during keeping
 
 	relinks []relink

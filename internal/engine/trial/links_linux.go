@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/hardlink"
 )
 
-// Files with several names: overlayfs copies a file of the lower when it changes or gets another name, so names of one
+// Hard-linked files: overlayfs copies a file of the lower when it changes or gets another name, so names of one
 // file may be in the lower, in a directory of the upper that is moved as a whole, or both. Before anything is moved,
 // names in the upper that belong to a file in the lower are linked to it.
 
@@ -42,7 +42,7 @@ func (n *name) rank() int {
 	return 0
 }
 
-// gone is a name of a file with several names that is deleted in the lower.
+// gone is a name of a hard-linked file that is deleted in the lower.
 type gone struct {
 	layer int
 	rel   string

@@ -128,7 +128,7 @@ func TestLinkRequiresApproval(t *testing.T) {
 	}
 }
 
-// A package store links its files into projects. Keeping wrote such a file in place, also if the command had replaced it, and
+// A package store links its files into projects. Keeping wrote such a file in place, even if the command had replaced it, and
 // so changed it in the store.
 func TestKeepChangesNoNameOutside(t *testing.T) {
 	t.Parallel()

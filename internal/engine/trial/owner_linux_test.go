@@ -43,7 +43,7 @@ func TestLockOfAProcessThatIsStarting(t *testing.T) {
 	}
 }
 
-// The lock of a session that runs is left alone at once.
+// The lock of a session that runs is skipped at once.
 func TestLockOfASessionThatRuns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), lockName)

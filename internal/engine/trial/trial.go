@@ -102,8 +102,8 @@ type Change struct {
 	// Files is the number of files in a directory that was created, deleted or replaced, and Bytes their size.
 	Files int
 	Bytes int64
-	// Inside are the files in a directory that was created, or their start if there are many. They are no changes of
-	// their own.
+	// Inside are the files in a directory that was created, or their start if there are many. They aren't separate
+	// changes.
 	Inside []Change
 	// Attributes describes what changed besides the content: "mode 0644 → 0755, owner".
 	Attributes string

@@ -80,7 +80,7 @@ func (b *bench) openIn(o Options) {
 }
 
 // without returns the layers that the tests do without. TestByBubblewrap has them do
-// without namespaces of their own.
+// without their own namespaces.
 func without() sandbox.Layers {
 	if os.Getenv("TRIAL_LAUNCHED") != "" {
 		return sandbox.Namespaces

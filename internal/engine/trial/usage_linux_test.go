@@ -264,7 +264,7 @@ func TestSessionUsage(t *testing.T) {
 	}
 }
 
-// Space is counted at any depth, in directories without permissions, once for a file with several names, and holes aren't.
+// Space is counted at any depth, in directories without permissions, once for a hard-linked file, and holes aren't.
 func TestDiskUse(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

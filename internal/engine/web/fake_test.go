@@ -23,7 +23,7 @@ type fakeNet struct {
 	asked  []string
 }
 
-var errNobody = errors.New("nobody answers")
+var errNoServer = errors.New("no server answers")
 
 func (f *fakeNet) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
 	f.mu.Lock()
@@ -46,7 +46,7 @@ func (f *fakeNet) Dial(ctx context.Context, network, address string) (net.Conn, 
 	to, ok := f.serve[address]
 	f.mu.Unlock()
 	if !ok {
-		return nil, errNobody
+		return nil, errNoServer
 	}
 	return new(net.Dialer).DialContext(ctx, network, to)
 }

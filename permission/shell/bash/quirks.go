@@ -106,7 +106,7 @@ func (r Reader) checkSubstitution(n syntax.Node) {
 func (r Reader) checkDocument(doc *syntax.Word, delimiter string, quoted bool) {
 	from, to := int(doc.Pos().Offset()), min(int(doc.End().Offset()), len(r.source))
 	for strings.HasSuffix(r.source[:from], "\\\n") {
-		from -= 2 // the parser leaves out a line that is only a backslash
+		from -= 2 // the parser omits a line that is only a backslash
 	}
 	text := r.source[from:to]
 	text = text[:strings.LastIndex(text, "\n")+1] // without the end itself

@@ -90,7 +90,7 @@ func (m *mentions) add(dirs []string, t Touch) {
 	}
 }
 
-// excludes matches pathspecs of files that git leaves out.
+// excludes matches pathspecs of files that git omits.
 var excludes = regexp.MustCompile(`^:[!^]|^:\([^)]*exclude`)
 
 // values adds what variables are set to: it may be read in ways that aren't seen.

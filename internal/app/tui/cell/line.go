@@ -131,7 +131,7 @@ func (l Line) Trim() Line {
 }
 
 // Right puts more at the right edge of a line of width cells, and cuts l where both don't fit. If there is no space for
-// more, it is left out.
+// more, it is omitted.
 func (l Line) Right(more Line, width int) Line {
 	n := more.Width()
 	if n == 0 || n+2 > width {

@@ -171,7 +171,7 @@ func (e *Editor) Yank() {
 	e.insert(e.killed)
 }
 
-// Undo takes the last change back, and reports whether there was one.
+// Undo undoes the last change, and reports whether there was one.
 func (e *Editor) Undo() bool {
 	if len(e.undo) == 0 {
 		return false
@@ -195,7 +195,7 @@ func (e *Editor) cut(from, to int, kill bool) {
 	e.cursor = from
 }
 
-// maxUndo is the number of changes that can be taken back.
+// maxUndo is the number of changes that can be undone.
 const maxUndo = 200
 
 // change remembers the text before a change.

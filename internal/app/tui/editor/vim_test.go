@@ -74,7 +74,7 @@ func TestVim(t *testing.T) {
 	}
 }
 
-// Undo takes a change back with all that was typed in it.
+// Undo undoes a change with everything typed in it.
 func TestVimUndo(t *testing.T) {
 	for _, c := range []struct{ text, keys, want string }{
 		{"|one two", "dw u", "|one two"}, {"|one two", "cwa few words~ u", "|one two"}, {"|one", "x x u", "|ne"}, {"|one", "x x 2u", "|one"},

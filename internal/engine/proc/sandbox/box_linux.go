@@ -398,7 +398,7 @@ func Inner(args []string) int {
 			return fail(err)
 		}
 	}
-	closeFrom := uint(fd) - 1 // the program itself, the sandbox, and what the caller left open
+	closeFrom := uint(fd) - 1 // the program itself, the sandbox, and open files of the caller
 	unix.CloseRange(closeFrom, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	argv := args[2:]
 	err = syscall.Exec(argv[0], argv, os.Environ())

@@ -23,7 +23,7 @@ func DiskUse(dirs []string) (int64, error) {
 // diskUse adds up disk space.
 type diskUse struct {
 	bytes  int64
-	linked map[ID]bool // files with several names, which count once
+	linked map[ID]bool // hard-linked files, which count once
 	err    error
 }
 

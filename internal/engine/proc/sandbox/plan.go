@@ -186,7 +186,7 @@ func (s *Spec) planObserving(has Support) (Plan, error) {
 	why := ""
 	switch {
 	case s.Mode != ReadOnly:
-		why = "only a read-only sandbox reports refused writes"
+		why = "only a read-only sandbox reports denied writes"
 	case has.LandlockABI < scopeABI:
 		why = has.landlockWhy(scopeABI)
 	case !has.Seccomp:
@@ -200,7 +200,7 @@ func (s *Spec) planObserving(has Support) (Plan, error) {
 		p.Observes, p.Limits = true, s.Limits != nil
 		return p, nil
 	}
-	return Plan{}, fmt.Errorf("observe refused writes: %w (%s)", ErrUnenforceable, why)
+	return Plan{}, fmt.Errorf("observe denied writes: %w (%s)", ErrUnenforceable, why)
 }
 
 const onlyText = "Deny rules on paths only apply to paths in the text of commands: "

@@ -227,7 +227,7 @@ func TestRemedy(t *testing.T) {
 		exit         int
 		output, want string
 	}{
-		{1, "error: could not write config file .git/config: Device or resource busy", "run the git command that changes it in a call of its own, which asks for approval: /w/.git/config is protected"},
+		{1, "error: could not write config file .git/config: Device or resource busy", "run the git command that changes it in a separate call, which asks for approval: /w/.git/config is protected"},
 		{1, "error: could not lock config file /w/.git/config: Read-only file system", "/w/.git/config is protected"},
 		{1, "sh: 1: cannot create .github/workflows/x.yml: Read-only file system", "let a file tool change /w/.github/workflows, which asks for approval"},
 		{1, "Error: EROFS: read-only file system, open '/w/.vscode/settings.json'", "let a file tool change /w/.vscode/settings.json"},

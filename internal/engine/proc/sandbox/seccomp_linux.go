@@ -167,7 +167,7 @@ func sockets(network bool, p Plan) []rule {
 				not: streams, quiet: true,
 			})
 	} else if !unixSockets {
-		// The C library often looks for a name service and does without if there is none.
+		// The C library often looks for a name service and works without it.
 		rules = append(rules, rule{
 			nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true,
 		})
@@ -245,7 +245,7 @@ func (b *Box) loadFilter() (listener int, err error) {
 			return fd, nil
 		}
 		if b.plan.Observes {
-			return -1, fmt.Errorf("observe refused writes: load the seccomp filter: %w", err)
+			return -1, fmt.Errorf("observe denied writes: load the seccomp filter: %w", err)
 		}
 		// A process above has a listener already, and there can be only one.
 	}

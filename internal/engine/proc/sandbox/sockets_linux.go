@@ -297,7 +297,7 @@ const restart unix.Errno = 512
 
 // interrupted returns the answer to a caller with a pending signal, which it only receives after the answer. A signal
 // for a whole process may be handled by another thread, so it must be pending for some time, and the answer is harmless
-// if there is none.
+// without one.
 func (s served) interrupted() error {
 	status := s.status()
 	set := func(name string) uint64 {

@@ -14,7 +14,7 @@
 //	             shared memory and no limits of other processes
 //	namespaces   a user and mount namespace in which all but the listed paths is
 //	             mounted read-only and protected paths are too, with few
-//	             devices and terminals of its own; an IPC namespace; a network
+//	             its own devices and terminals; an IPC namespace; a network
 //	             namespace that has nothing but its own loopback; a pid
 //	             namespace in which no other processes are seen or signaled
 //	listener     a thread that receives calls from seccomp: sockets of a session,

@@ -234,7 +234,7 @@ func (at Scene) remedy(line, word string) string {
 		return "copy and remove the file instead of renaming it, because directories with protected files are " +
 			"mount points"
 	case path != "" && (strings.Contains(path, "/.git/") || filepath.Base(path) == ".git"):
-		return "run the git command that changes it in a call of its own, which asks for approval: " + path +
+		return "run the git command that changes it in a separate call, which asks for approval: " + path +
 			" is protected"
 	case path != "":
 		return "let a file tool change " + path + ", which asks for approval: it is protected"

@@ -40,7 +40,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, s.body)
 }
 
-// ask asks an engine that is really a server of ours.
+// ask asks an engine that is really the test's server.
 func ask(t *testing.T, c Config, s *server, o web.Options) (Found, error) {
 	t.Helper()
 	srv := httptest.NewServer(s)

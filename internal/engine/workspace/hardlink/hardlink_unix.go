@@ -42,7 +42,7 @@ func inside(dirs []string, names map[ID]uint64) map[ID]bool {
 // search is the state of Inside.
 type search struct {
 	missing map[ID]uint64 // number of names that weren't found yet
-	seen    map[ID]bool   // directories: each counts once, also if it is mounted twice
+	seen    map[ID]bool   // directories: each counts once, even if it is mounted twice
 	left    int           // number of entries that may still be read
 }
 
