@@ -63,8 +63,8 @@ plain:
 	$(if $(RACE),$(TESTS) $$($(LIST) -package serial))
 
 # Modules of their own: their packages are not in ./...
-MODULES := fleet fleet/deploy examples/otherloop internal/dev/otlptest
-test-modules: ## tests of the modules in fleet, fleet/deploy, examples/otherloop and internal/dev/otlptest
+MODULES := adapters/anthropic adapters/eino adapters/genai adapters/genkit adapters/openai fleet fleet/deploy examples/otherloop examples/ssh internal/dev/otlptest
+test-modules: ## tests of modules of their own, such as those in adapters and fleet
 	for dir in $(MODULES); do $(VET) -C $$dir linux/amd64 && (cd $$dir && go mod tidy -diff && $(STATICCHECK) -checks inherit,-ST1005 ./... && go test $(PLAIN) -vet=off -timeout 15m ./...) || exit 1; done
 
 # ST1005: the second line of an error is a sentence for the user.

@@ -136,7 +136,7 @@ func meansNetwork(u *rule, a tool.Access) match.Match {
 
 // coversNetwork reports whether an allow rule on the network covers an access of a command.
 func coversNetwork(u *rule, r *tool.Request, a tool.Access) bool {
-	if a.Verb != tool.Reaches || !connects(r, a) {
+	if !connects(r, a) {
 		return false
 	}
 	to, err := parseEndpoint(a.Target)

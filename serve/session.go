@@ -213,9 +213,7 @@ func (s *session) start(ctx context.Context, from caller, p *mcp.CallToolParamsR
 	s.mu.Unlock()
 	go func() {
 		defer cancel()
-		b := s.x.Batch(life)
-		b.Add(tool.Call{ID: id, Name: p.Name, Args: p.Arguments})
-		run.outcome = b.Wait()[0]
+		run.outcome = s.x.Run(life, tool.Call{ID: id, Name: p.Name, Args: p.Arguments})
 		close(run.done)
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -89,6 +89,13 @@ func (x *Executor) Batch(ctx context.Context) *Batch {
 	return &Batch{x: x, ctx: ctx, scheduler: x.shared()}
 }
 
+// Run runs a single call: a turn of its own.
+func (x *Executor) Run(ctx context.Context, c Call) Outcome {
+	batch := x.Batch(ctx)
+	batch.Add(c)
+	return batch.Wait()[0]
+}
+
 // Child returns an executor for a subagent that a running call drives. Calls of both are ordered against each other and
 // share questions, slots and observer; the child has its own IDs, and may do what both policies allow. From then on the
 // call itself takes no slot and blocks no other call. The child's Registry can be replaced before its first call.

@@ -213,7 +213,7 @@ func (o *outside) attacks(t *testing.T, d *den) {
 					d.settings = strings.Replace(own, `"allow":[`, `"allow":["Shell",`, 1)
 				}
 				out, _ := d.run(tt.line, tools)
-				if !strings.Contains(out, cmp.Or(tt.ran, "Exit Code: ")) {
+				if !strings.Contains(out, cmp.Or(tt.ran, "Duration: ")) {
 					t.Errorf("%s\ndidn't run with %s:\n%s", tt.line, tools, out)
 				}
 				if got := o.received(); got != "" {

@@ -1,118 +1,94 @@
-// Command approval runs a shell command, and asks a web server for approval where the policy requires it.
+// Command approval is an agent whose questions are answered in a web page on loopback. It prints the page's address:
 //
-//	approval -url http://127.0.0.1:8080/approve 'rm -r build'
-//
-// The server gets what the call would do as JSON, and answers {"verdict": "allow"} or {"verdict": "deny", "reason":
-// "…"}.
+//	go run ./examples/approval        the model is a recording, which writes note.txt
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"flag"
+	"crypto/rand"
+	"crypto/subtle"
 	"fmt"
-	"io"
+	"html/template"
+	"log"
+	"net"
 	"net/http"
-	"os"
+	"strings"
+	"sync/atomic"
 
 	"github.com/adze-dev/adze"
-	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/model/replay"
 	"github.com/adze-dev/adze/tool"
 )
 
-func main() {
-	helper := adze.Main() // before anything else
-	url := flag.String("url", "", "URL of the approval server")
-	flag.Parse()
-	dir, err := os.Getwd()
-	if err == nil {
-		err = run(context.Background(), os.Stdout, helper, *url, dir, flag.Args()...)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "approval:", err)
-		os.Exit(1)
+const recording = `{"call":{"id":"1","name":"write_file","args":{"file_path":"note.txt","content":"hello\n"}}}` + "\n" +
+	`{"end":"calls"}` + "\n" + `{"text":"That is all."}` + "\n" + `{"end":"stop"}`
+
+var view = template.Must(template.New("").Parse(`<!DOCTYPE html><title>Approval</title>{{with .Open}}<pre>{{.Text}}</pre>
+<form method="post"><input type="hidden" name="token" value="{{$.Token}}"><input type="hidden" name="id" value="{{.ID}}">
+<button name="verdict" value="allow">Allow</button> <button name="verdict" value="deny">Deny</button></form>{{else}}No question.{{end}}`))
+
+// page shows the open question. Only a form that it served itself answers it: the token is secret.
+type page struct {
+	host, token string
+	open        atomic.Pointer[question] // nil: none
+}
+
+type question struct {
+	ID, Text string
+	answer   chan tool.Verdict
+}
+
+// ask is called for one question at a time.
+func (p *page) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	q := &question{rand.Text(), fmt.Sprintln(r.Description, why.Why(), r.Confirm), make(chan tool.Verdict, 1)}
+	p.open.Store(q)
+	defer p.open.Store(nil)
+	select {
+	case verdict := <-q.answer:
+		return tool.Decision{Verdict: verdict}, nil
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
 	}
 }
 
-// run runs commands in a directory, and prints what became of each.
-func run(ctx context.Context, w io.Writer, helper adze.Helper, url, dir string, commands ...string) error {
-	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q, token := p.open.Load(), []byte(r.FormValue("token"))
+	here := r.Host == p.host && (r.Method == "GET" || r.Header.Get("Origin") == "http://"+p.host)
+	if !here || subtle.ConstantTimeCompare(token, []byte(p.token)) != 1 {
+		http.Error(w, "forbidden", http.StatusForbidden)
+		return
+	}
+	if r.Method == http.MethodPost && q != nil && r.PostFormValue("id") == q.ID && p.open.CompareAndSwap(q, nil) {
+		q.answer <- map[string]tool.Verdict{"allow": tool.Allow}[r.PostFormValue("verdict")] // anything else denies
+	}
+	_ = view.Execute(w, map[string]any{"Open": p.open.Load(), "Token": p.token})
+}
+
+func main() {
+	adze.Main() // before anything else
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal("approval: ", err)
+	}
+	p := &page{host: l.Addr().String(), token: rand.Text()}
+	go http.Serve(l, p)
+	fmt.Printf("Answer at http://%s/?token=%s\n", p.host, p.token)
+	if err := run(context.Background(), ".", p); err != nil {
+		log.Fatal("approval: ", err)
+	}
+}
+
+func run(ctx context.Context, dir string, p *page) error {
+	m, err := replay.Read(strings.NewReader(recording), "example", replay.Options{})
 	if err != nil {
 		return err
 	}
-	defer set.Close()
-	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
-	x := &tool.Executor{
-		Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Check: set.Check,
-		Ask: asker(url),
-	}
-	for _, command := range commands {
-		args, err := json.Marshal(map[string]string{"command": command})
-		if err != nil {
-			return err
-		}
-		batch := x.Batch(ctx)
-		batch.Add(tool.Call{Name: "run_shell_command", Args: args})
-		o := batch.Wait()[0]
-		fmt.Fprintf(w, "%s: %s\n", command, o.Status)
-	}
-	return nil
-}
-
-// question is what the server gets.
-type question struct {
-	Tool        string          `json:"tool"`
-	Description string          `json:"description"`
-	Why         string          `json:"why"`
-	Access      []string        `json:"access"`
-	Args        json.RawMessage `json:"args"`
-}
-
-// asker asks a server. If it can't be asked, the call is denied.
-func asker(url string) tool.Asker {
-	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-		d, err := ask(ctx, url, r, why)
-		if err != nil {
-			return tool.Decision{}, tool.Unapproved(r, why, "the approval server can't be asked: "+err.Error())
-		}
-		return d, nil
-	}
-}
-
-func ask(ctx context.Context, url string, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	q := question{Tool: r.Declaration.Name, Description: r.Description, Why: why.Why(), Args: r.Call.Args}
-	for _, a := range r.Access {
-		q.Access = append(q.Access, fmt.Sprintf("%s %s", a.Verb, a.Target))
-	}
-	body, err := json.Marshal(q)
+	a, err := adze.New(adze.Dir(dir), adze.UseModel(m), adze.Ask(p.ask))
 	if err != nil {
-		return tool.Decision{}, err
+		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return tool.Decision{}, err
+	defer a.Close()
+	for _, err = range a.Run(ctx, "Write a note.") { // the last error, if there is one, ends it
 	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return tool.Decision{}, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return tool.Decision{}, fmt.Errorf("status %s", response.Status)
-	}
-	var answer struct{ Verdict, Reason string }
-	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&answer); err != nil {
-		return tool.Decision{}, err
-	}
-	switch answer.Verdict {
-	case "allow":
-		return tool.Decision{Verdict: tool.Allow}, nil
-	case "deny":
-		return tool.Decision{Verdict: tool.Deny, Reason: answer.Reason}, nil
-	}
-	return tool.Decision{}, fmt.Errorf("unknown verdict %q", answer.Verdict)
+	return err
 }

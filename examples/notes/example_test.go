@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/replay"
 )
@@ -35,19 +36,14 @@ func Example() {
 			return err.Error()
 		}
 		var out bytes.Buffer
-		if err := run(context.Background(), &out, counting{m}, home, id, prompt); err != nil {
+		if err := run(context.Background(), &out, home, id, prompt, adze.UseModel(counting{m})); err != nil {
 			return err.Error()
 		}
 		said, next, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 		fmt.Println(said)
 		return next
 	}
-	id := answer("", "The demo is on Friday.", `
-{"call":{"id":"1","name":"remember","args":{"text":"demo: Friday"}}}
-{"end":"calls"}
-{"text":"I saved it."}
-{"end":"stop"}
-`)
+	id := answer("", "The demo is on Friday.", recording)
 	again := answer(id, "When is the demo?", `
 {"text":"On Friday."}
 {"end":"stop"}
@@ -60,6 +56,6 @@ func Example() {
 	// I saved it.
 	// messages: 5
 	// On Friday.
-	// demo: Friday
+	// "demo: Friday"
 	// true
 }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/adze-dev/adze"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/fleet/internal/cli"
 )
 
@@ -19,7 +19,7 @@ var version = "devel"
 func main() { os.Exit(run()) }
 
 func run() int {
-	helper := adze.Main() // doesn't return in a helper process
+	helper := builtin.Main() // doesn't return in a helper process
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze"
+	"github.com/adze-dev/adze/builtin"
 )
 
 // asProgram makes the test binary the program.
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asNode); text != "" {
 		node(text)
 	}
-	adze.Main()
+	builtin.Main()
 	os.Exit(m.Run())
 }
 

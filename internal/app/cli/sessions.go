@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/spending"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -317,4 +319,26 @@ func sessionExport(_ context.Context, env Env, o *options, words []string) error
 		return err
 	}
 	return all.Export(env.Stdout, id, o.record.format)
+}
+
+// runUsage prints what recorded sessions of all directories used, by day and model.
+func runUsage(ctx context.Context, env Env, o *options, _ []string) error {
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	days := cmp.Or(o.record.days, 30)
+	now := time.Now()
+	since := time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, time.Local)
+	rows, err := spending.Since(ctx, directory, since)
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return printJSON(env.Stdout, rows)
+	case len(rows) == 0:
+		_, err := fmt.Fprintf(env.Stdout, "No requests in the last %s.\n", humanize.Count(days, "day"))
+		return err
+	}
+	return spending.Print(env.Stdout, rows)
 }

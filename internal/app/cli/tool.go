@@ -90,9 +90,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	if env.Terminal && !o.json {
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(env.asker()), true
 	}
-	batch := s.Executor.Batch(ctx)
-	batch.Add(call)
-	return printOutcome(env, o, batch.Wait()[0])
+	return printOutcome(env, o, s.Executor.Run(ctx, call))
 }
 
 // excluded is the error for a built-in tool that settings remove.
@@ -236,9 +234,7 @@ func answerCall(ctx context.Context, s *session.Session, line []byte, number int
 		return failedLine(id, c.Name, err)
 	}
 	s.Outside.SettleFor(ctx, c.Name)
-	batch := s.Executor.Batch(ctx)
-	batch.Add(tool.Call{ID: key, Name: c.Name, Args: c.Args})
-	return batch.Wait()[0].JSON(id)
+	return s.Executor.Run(ctx, tool.Call{ID: key, Name: c.Name, Args: c.Args}).JSON(id)
 }
 
 func failedLine(id json.RawMessage, name string, err error) ([]byte, error) {

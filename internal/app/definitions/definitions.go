@@ -36,6 +36,9 @@ type Definitions struct {
 // Read finds the definitions. use is called with the allowed-tools of each skill that is loaded.
 func Read(f project.Directory, trusted bool, set settings.Context,
 	use func(skill string, allowed []string) error) *Definitions {
+	if f.Env.Isolated {
+		return &Definitions{directory: f}
+	}
 	d := &Definitions{directory: f, Trusted: trusted, Places: f.Places(trusted), Names: settings.Texts(set.FileNames)}
 	plugins, notes := plugin.Load(f.Plugins())
 	for _, p := range plugins {
@@ -109,6 +112,9 @@ func (d *Definitions) user() []string {
 
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
+	if d.directory.Env.Isolated {
+		return contextfiles.Loaded{}
+	}
 	return contextfiles.Load(contextfiles.Options{
 		User: d.user(), Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.Names,
 	})

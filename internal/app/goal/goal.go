@@ -221,9 +221,7 @@ func (p *Pursuit) check(ctx context.Context) (more string, err error) {
 			return s.Executor.Ask(ctx, r, why)
 		},
 	}
-	batch := own.Batch(ctx)
-	batch.Add(call)
-	o := batch.Wait()[0]
+	o := own.Run(ctx, call)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

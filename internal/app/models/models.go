@@ -244,6 +244,9 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		opened, err := found.open(ctx, m.learn)
 		return m.observed(opened, found.where(), found.options.Key), found.where(), err
 	}
+	if m.env.Isolated {
+		return nil, Place{}, errorf(noModel)
+	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
 		return nil, Place{}, errorf(noModel)

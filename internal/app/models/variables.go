@@ -29,6 +29,9 @@ type dotenvFile struct {
 // readVariables reads the .env files: Adze's own first, then Qwen Code's.
 func readVariables(env project.Env, adzeHome string) variables {
 	v := variables{getenv: env.Getenv, home: env.Home}
+	if env.Isolated {
+		return v
+	}
 	qwen := env.Getenv("QWEN_HOME")
 	if !filepath.IsAbs(qwen) && env.Home != "" {
 		qwen = filepath.Join(env.Home, ".qwen")

@@ -38,6 +38,9 @@ func (env Env) Directory(path string) (Directory, error) {
 }
 
 func (f Directory) sources() settings.Sources {
+	if f.Env.Isolated {
+		return settings.Sources{}
+	}
 	return settings.Sources{
 		System: settings.SystemDirs(runtime.GOOS), UserHome: f.Env.Home, AdzeHome: f.Home, Project: f.Path,
 		Getenv: f.Env.Getenv,
@@ -64,8 +67,8 @@ func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trust
 	src := f.sources()
 	src.Flags = flags
 	s, err = settings.Load(src)
-	if err != nil {
-		return nil, false, err
+	if err != nil || f.Env.Isolated {
+		return s, false, err
 	}
 	items := f.wants(s)
 	if len(items) == 0 && len(f.Places(false).Requests()) == 0 {

@@ -21,6 +21,9 @@ type Env struct {
 	Helper  builtin.Helper // runs commands
 	Home    string         // of the user
 	Version string
+	// Isolated means that a program that embeds Adze decides everything: no files with settings, definitions, plugins
+	// or variables are read, and no model servers or language servers are looked for.
+	Isolated bool
 	// HasUser reports whether a user can answer questions.
 	HasUser bool
 	// Hurry is closed when the user doesn't want to wait at the end of the session; may be nil.

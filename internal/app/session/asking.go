@@ -31,16 +31,20 @@ func (s *Session) denyWithoutApproval(_ context.Context, r tool.Request, why too
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 
-// Asking makes the questions for a front end. They first show what has changed in a tool since the user approved it,
-// and apply and save rules that the user chooses.
+// Asking makes the questions for a front end. They apply and save rules that the user chooses.
 func (s *Session) Asking(front approval.Front) tool.Asker {
-	ask := approval.Rules{
+	return s.AskingWith(approval.Rules{
 		Policy: s.Policy,
 		Save: func(scope approval.Scope, offer string) (string, error) {
 			return s.Directory.SaveRule(project.Scope(scope), offer)
 		},
 		Sandbox: s.Settings.Tools.Sandbox,
-	}.Asker(front)
+	}.Asker(front))
+}
+
+// AskingWith returns an asker that first runs hooks and prepares undo. Its questions show what has changed in a tool
+// since the user approved it.
+func (s *Session) AskingWith(ask tool.Asker) tool.Asker {
 	versions := approval.OpenVersions(filepath.Join(s.Directory.MCPState(), "approved.json"))
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 		s.Effects.Prepare(context.WithoutCancel(ctx), r.Access)

@@ -11,7 +11,7 @@ import (
 // languageServers returns the installed language servers for the files of the project. They read its code, and run
 // parts of it, so an untrusted project has none.
 func (s *Session) languageServers(dirs []string) []lsp.Server {
-	if s.Settings.Tools.Trial == project.Untried {
+	if s.Settings.Tools.Trial == project.Untried || s.Env.Isolated {
 		return nil
 	}
 	return s.knownServers(dirs, false)

@@ -74,7 +74,7 @@ type Conversation struct {
 func (s *Session) AddRoles(roles []agent.Role) error {
 	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
 	s.Tools.SetTaskTypes(s.Definitions.TaskTypes())
-	return s.Executor.Registry.Set("", s.Tools.All())
+	return s.Executor.Registry.Set("", s.allTools())
 }
 
 // Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation

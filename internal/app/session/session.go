@@ -72,7 +72,9 @@ type Session struct {
 
 	lines shellread.Lines // of its calls
 	long  results
-	wake  chan struct{} // holds a token after background work has ended
+	own   []tool.Tool                 // of the program that embeds the session
+	apart func(tool.Declaration) bool // reports whether a built-in tool is removed; nil: none
+	wake  chan struct{}               // holds a token after background work has ended
 
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
@@ -113,6 +115,10 @@ type Options struct {
 	Log io.Writer
 	// Interactive means that the front end itself shows how many settings need trust.
 	Interactive bool
+	// Tools are tools of the program that embeds the session, beside the built-in ones.
+	Tools []tool.Tool
+	// Exclude reports whether a built-in tool is removed, besides those that settings remove; nil: none.
+	Exclude func(tool.Declaration) bool
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -127,6 +133,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 		ID: o.Record.SessionID(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
+	s.own, s.apart = o.Tools, o.Exclude
 	s.Tasks = backgroundTasks{s}
 	trusted := false
 	if s.Settings, trusted, err = directory.Settings(o.Flags...); err != nil {
@@ -167,11 +174,15 @@ func Open(env project.Env, o Options) (*Session, error) {
 		Lines:   &s.lines,
 		Network: s.Settings.Tools.Trial != project.Untried,
 	}
-	if s.Policy, err = s.Rules.Open(world, s.Tools.All(), s.warnAll); err != nil {
+	registry, err := s.registry(o.SingleCall)
+	if err != nil {
+		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
+	}
+	if s.Policy, err = s.Rules.Open(world, s.allTools(), s.warnAll); err != nil {
 		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
 	s.Executor = &tool.Executor{
-		Registry: s.registry(o.SingleCall),
+		Registry: registry,
 		Policy:   s.Rules.Judge(),
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
@@ -203,16 +214,29 @@ func Open(env project.Env, o Options) (*Session, error) {
 
 // registry returns a registry of all built-in tools that hides unusable ones: excluded tools and, in a conversation,
 // those whose needs aren't met.
-func (s *Session) registry(single bool) *tool.Registry {
+func (s *Session) registry(single bool) (*tool.Registry, error) {
 	offered := map[string]bool{}
-	for _, t := range s.Tools.Tools() {
+	for _, t := range slices.Concat(s.Tools.Tools(), s.own) {
 		offered[t.Declaration().Name] = true
 	}
-	r := tool.NewRegistry(s.Tools.All()...)
+	r := tool.NewRegistry()
+	err := r.Set("", s.allTools())
 	r.Hide(func(d tool.Declaration) bool {
-		return s.Rules.Removed(d) || !single && d.Origin == "" && !offered[d.Name]
+		return s.removed(d) || !single && d.Origin == "" && !offered[d.Name]
 	})
-	return r
+	return r, err
+}
+
+// allTools returns the built-in tools and those of the program that embeds the session.
+func (s *Session) allTools() []tool.Tool { return slices.Concat(s.Tools.All(), s.own) }
+
+// removed reports whether settings or the program that embeds the session remove a tool.
+func (s *Session) removed(d tool.Declaration) bool {
+	return s.Rules.Removed(d) || s.apart != nil && d.Origin == "" && !s.owns(d) && s.apart(d)
+}
+
+func (s *Session) owns(d tool.Declaration) bool {
+	return slices.ContainsFunc(s.own, func(t tool.Tool) bool { return t.Declaration().Name == d.Name })
 }
 
 // toolOptions returns the options of the tools.
@@ -237,7 +261,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		Output: s.long.output,
 		Kept:   func(c tool.Call, paths []builtin.KeptPath) { s.Effects.Kept(c, paths) },
 		Mode:   func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
-		Session: true, Exclude: s.Rules.Removed,
+		Session: true, Exclude: s.removed,
 		FindTools: s.findTools, Task: task, Tasks: s.Tasks, JobEnded: s.awaken,
 		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.Skills,
 		Servers: s.languageServers(dirs), WithoutSandbox: s.Settings.LSP.Unsandboxed,
@@ -388,9 +412,7 @@ func (s *Session) RunAsUser(ctx context.Context, command string, observe func(to
 			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
 		},
 	}
-	batch := own.Batch(ctx)
-	batch.Add(tool.Call{Name: shell.Declaration().Name, Args: args})
-	return batch.Wait()[0], nil
+	return own.Run(ctx, tool.Call{Name: shell.Declaration().Name, Args: args}), nil
 }
 
 // Shell returns the declaration of the tool that runs commands.

@@ -21,6 +21,9 @@ func (s *Session) warnIgnored() {
 		}
 	}
 	s.warnAll(unknown)
+	if s.Env.Isolated {
+		return
+	}
 	for _, path := range qwenFiles(s.Env.Home, s.Directory.Path) {
 		s.Env.Warn("%s: not supported by Adze, ignored", path)
 	}

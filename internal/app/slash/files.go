@@ -181,9 +181,7 @@ func runForPrompt(ctx context.Context, s *session.Session, allowed []string, lin
 		Registry: s.Executor.Registry, Policy: policy, Ask: s.Executor.Ask, Before: s.Executor.Before,
 		Mask: s.Executor.Mask, Check: s.Executor.Check, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 	}
-	batch := x.Batch(ctx)
-	batch.Add(tool.Call{ID: record.NewID(), Name: shell.Name, Args: args})
-	o := batch.Wait()[0]
+	o := x.Run(ctx, tool.Call{ID: record.NewID(), Name: shell.Name, Args: args})
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,11 +18,8 @@ func (l *Lines) choice(ctx context.Context, interrupts <-chan os.Signal, c Choic
 		fmt.Fprintln(l.out, "  "+visible(d))
 	}
 	for i, o := range c.Options {
-		about := ""
-		if o.About != "" {
-			about = ", " + visible(o.About)
-		}
-		fmt.Fprintf(l.out, "%d %s%s\n", i+1, visible(o.Text), about)
+		line := fmt.Sprintf("%d %s, %s", i+1, visible(o.Text), visible(o.About))
+		fmt.Fprintln(l.out, strings.TrimSuffix(line, ", "))
 	}
 	read := ""
 	if c.View != "" {
@@ -75,20 +73,13 @@ const maxSpoken = 2
 
 // Earlier prints the end of an earlier conversation.
 func (l *Lines) Earlier(items []Item) {
-	var said []Item
-	for _, i := range items {
-		if i.Kind == ItemPrompt || i.Kind == ItemAnswer {
-			said = append(said, i)
-		}
-	}
-	if n := turnsOf(said[:max(0, len(said)-maxSpoken)]); n > 0 {
+	labels := map[ItemKind]string{ItemPrompt: "you", ItemAnswer: "adze"}
+	said := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return labels[i.Kind] == "" })
+	first := max(0, len(said)-maxSpoken)
+	if n := turnsOf(said[:first]); n > 0 {
 		l.say("note", humanize.Count(n, "earlier turn"))
 	}
-	for _, i := range said[max(0, len(said)-maxSpoken):] {
-		label := "adze"
-		if i.Kind == ItemPrompt {
-			label = "you"
-		}
-		l.say(label, i.Text)
+	for _, i := range said[first:] {
+		l.say(labels[i.Kind], i.Text)
 	}
 }

@@ -50,19 +50,15 @@ func (l *list) find(key string) int {
 	return slices.IndexFunc(l.items, func(o item) bool { return o.key != "" && strings.EqualFold(o.key, key) })
 }
 
+// steps are how far keys move.
+var steps = map[string]int{
+	"up": -1, "ctrl+p": -1, "down": 1, "ctrl+n": 1, "pageup": -maxOptions, "pagedown": maxOptions,
+}
+
 // move highlights another item. It reports whether a key does that.
 func (l *list) move(name string) bool {
-	step := 0
-	switch name {
-	case "up", "ctrl+p":
-		step = -1
-	case "down", "ctrl+n":
-		step = 1
-	case "pageup":
-		step = -maxOptions
-	case "pagedown":
-		step = maxOptions
-	default:
+	step, ok := steps[name]
+	if !ok {
 		return false
 	}
 	if l.at < 0 {

@@ -63,9 +63,8 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	case menuKeys:
 		used = s.complete.key(s, ctx, k)
 	case helpKeys:
-		if used = k.String() == "esc"; used {
-			s.showKeys = false
-		}
+		used = k.String() == "esc"
+		s.showKeys = !used
 	case questionKeys:
 		used = s.questionKey(s.asked(), k)
 	}

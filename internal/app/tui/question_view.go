@@ -172,11 +172,12 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 		out = append(out, effectLines(d, width)...)
 		warn(d.AllWarnings())
 		for _, c := range d.Changes {
+			body := insideLines(c, all)
 			if c.Diff != "" {
-				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), DiffLines(c.Diff, wide)...)
+				body = DiffLines(c.Diff, wide)
 			}
-			if len(c.Inside) > 0 {
-				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), insideLines(c, all)...)
+			if len(body) > 0 {
+				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), body...)
 			}
 		}
 	case tool.FileDiff:
@@ -188,18 +189,18 @@ func details(d tool.Display, width int, all bool) []cell.Line {
 	case tool.Plan:
 		out = markdown.Render(d.Text, width)
 	case tool.Literal:
-		out = paragraphs(string(d), width)
+		out = paragraphs(string(d), "  ", width)
 	default:
-		out = paragraphs(d.Markdown(), width)
+		out = paragraphs(d.Markdown(), "  ", width)
 	}
 	return out
 }
 
 // paragraphs are the lines of a text, wrapped between words.
-func paragraphs(text string, width int) []cell.Line {
+func paragraphs(text, indent string, width int) []cell.Line {
 	var out []cell.Line
-	for _, l := range indented(text, "  ") {
-		out = append(out, cell.Wrap(l, width, cell.Text("  "))...)
+	for _, l := range indented(text, indent) {
+		out = append(out, cell.Wrap(l, width, cell.Text(indent))...)
 	}
 	return out
 }
@@ -209,24 +210,20 @@ const maxInside = 8
 
 // insideLines are the files of a new directory, and their texts if all is true.
 func insideLines(c tool.Effect, all bool) []cell.Line {
-	var out []cell.Line
-	n := len(c.Inside)
-	if !all {
-		n = min(n, maxInside)
+	indent, style, limit, key := "    ", cell.Plain, maxInside, " (v)"
+	if all {
+		indent, style, limit, key = "  ", cell.Bold, len(c.Inside), ""
 	}
-	for _, f := range c.Inside[:n] {
+	var out []cell.Line
+	shown := c.Inside[:min(len(c.Inside), limit)]
+	for _, f := range shown {
+		out = append(out, cell.Styled(indent+visible(f.Line()), style))
 		if all {
-			out = append(append(out, cell.Styled("  "+visible(f.Line()), cell.Bold)), DiffLines(f.Diff, 0)...)
-		} else {
-			out = append(out, cell.Text("    "+visible(f.Line())))
+			out = append(out, DiffLines(f.Diff, 0)...)
 		}
 	}
-	switch more := c.Files - n; {
-	case more <= 0 || n == 0: // it isn't a new directory
-	case all:
-		out = append(out, cell.Styled("  … "+humanize.Count(more, "more file"), cell.Dim))
-	default:
-		out = append(out, cell.Styled("    … "+humanize.Count(more, "more file")+" (v)", cell.Dim))
+	if more := c.Files - len(shown); more > 0 && len(shown) > 0 {
+		out = append(out, cell.Styled(indent+"… "+humanize.Count(more, "more file")+key, cell.Dim))
 	}
 	return out
 }
@@ -321,10 +318,7 @@ func (q *question) reminder(width, rows int) []cell.Line {
 	if c == nil || !q.long || q.stage != choosing || short(c.Line) && q.head().Width() < width*3/4 {
 		return nil
 	}
-	var out []cell.Line
-	for _, l := range commandText(*c) {
-		out = append(out, cell.Wrap(l, width, cell.Text("    "))...)
-	}
+	out := paragraphs(tool.Visible(c.Line), "    ", width)
 	if n := len(out) - max(2, rows); n > 0 {
 		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", humanize.Count(n+1, "line")),
 			cell.Dim))

@@ -110,9 +110,8 @@ func approvedCall(set *builtin.Set, line string) func() error {
 		if err != nil {
 			return err
 		}
-		batch := x.Batch(context.Background())
-		batch.Add(tool.Call{Name: "run_shell_command", Args: args})
-		if o := batch.Wait()[0]; o.Error != nil {
+		o := x.Run(context.Background(), tool.Call{Name: "run_shell_command", Args: args})
+		if o.Error != nil {
 			return fmt.Errorf("%s: %s", line, o.Error.Message)
 		}
 		return nil

@@ -76,9 +76,8 @@ func serverCall(self string) (time.Duration, error) {
 	var all []time.Duration
 	for i := range 3200 {
 		began := time.Now()
-		batch := x.Batch(context.Background())
-		batch.Add(tool.Call{Name: "echo__echo1", Args: json.RawMessage(`{"text":"hello"}`)})
-		if o := batch.Wait()[0]; o.Status != tool.StatusSuccess {
+		call := tool.Call{Name: "echo__echo1", Args: json.RawMessage(`{"text":"hello"}`)}
+		if o := x.Run(context.Background(), call); o.Status != tool.StatusSuccess {
 			return 0, errors.New(o.Result.Text())
 		}
 		if i >= 200 { // the first calls are a warm-up

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// This function has the lines of the guide's Go code. It is compiled, not run.
+// This function has the lines of the Go code in docs/embedding.md. It is compiled, not run.
 var _ = func(dir string) (*tool.Executor, error) {
 	helper := adze.Main() // first in main, so that Adze can sandbox commands and stop their process trees
 	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
@@ -27,10 +27,10 @@ var _ = func(dir string) (*tool.Executor, error) {
 	return x, nil
 }
 
-// The guide's Go code is in this file, line by line, so it compiles.
-func TestGuideGo(t *testing.T) {
+// The Go code of docs/embedding.md is in this file, line by line, so it compiles; programs are TestEmbeddingProgram's.
+func TestEmbeddingGo(t *testing.T) {
 	t.Parallel()
-	blocks, err := fenced.Read("docs/guide.md")
+	blocks, err := fenced.Read("docs/embedding.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,20 +40,20 @@ func TestGuideGo(t *testing.T) {
 	}
 	rest, lines := string(source), 0
 	for _, b := range blocks {
-		if b.Language != "go" {
+		if b.Language != "go" || strings.HasPrefix(b.Text, "package ") || strings.HasPrefix(b.Text, "func ") {
 			continue
 		}
 		for line := range strings.Lines(b.Text) {
 			lines++
 			i := strings.Index(rest, "\t"+line)
 			if i < 0 {
-				t.Fatalf("docs/guide.md:%d: this line isn't in docs_readme_test.go:\n%s", b.Line, line)
+				t.Fatalf("docs/embedding.md:%d: this line isn't in docs_readme_test.go:\n%s", b.Line, line)
 			}
 			rest = rest[i+len(line):]
 		}
 	}
 	if lines < 4 {
-		t.Error("docs/guide.md has no Go code")
+		t.Error("docs/embedding.md has no Go code")
 	}
 }
 

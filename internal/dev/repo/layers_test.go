@@ -24,13 +24,17 @@ type layer struct {
 // engines know neither. Tools for development are in no program.
 var layers = []layer{
 	{
+		name: "embedding", about: "the agent for other programs: adze.New", uses: []string{"program", "library", "engines"},
+		dirs: []string{"."},
+	},
+	{
 		name: "program", about: "flags, settings, sessions, terminal", uses: []string{"library", "engines"},
 		dirs: []string{"cmd", "internal/app"},
 	},
 	{name: "library", about: "tools, permissions, models, agent loop", uses: []string{"engines"}},
 	{name: "engines", about: "no tools, no settings", dirs: []string{"internal/engine"}},
 	{
-		name: "development", about: "tests, benchmarks, releases, examples", uses: []string{"program", "library", "engines"},
+		name: "development", about: "tests, benchmarks, releases, examples", uses: []string{"embedding", "program", "library", "engines"},
 		dirs: []string{"examples", "internal/dev"},
 	},
 }

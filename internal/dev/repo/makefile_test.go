@@ -3,6 +3,8 @@ package repo
 import (
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -48,5 +50,23 @@ func TestMakefileRunsWhatExists(t *testing.T) {
 	}
 	if found < 5 {
 		t.Errorf("Makefile runs %d packages", found)
+	}
+}
+
+// Every module of the repository is tested by make test-modules.
+func TestModulesAreTested(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^MODULES := (.*)$`).FindStringSubmatch(string(text))
+	if m == nil {
+		t.Fatal("the Makefile has no MODULES")
+	}
+	tested, all := strings.Fields(m[1]), otherModules(t)
+	slices.Sort(tested)
+	if slices.Sort(all); !slices.Equal(tested, all) {
+		t.Errorf("make test-modules has %q, the repository %q", tested, all)
 	}
 }

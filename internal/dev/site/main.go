@@ -47,7 +47,7 @@ Start: README guide coming-from troubleshooting comparison limitations
 Use: terminal keys cli tools sessions
 Configure: settings models permissions hooks telemetry
 Stay safe: security secrets SECURITY
-Build: headless fleet adding-a-tool
+Build: headless embedding fleet adding-a-tool
 `) {
 		if title, names, ok := strings.Cut(line, ":"); ok {
 			out = append(out, &group{Title: title, names: strings.Fields(names)})

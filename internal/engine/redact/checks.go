@@ -115,13 +115,9 @@ func mixed(b []byte) bool {
 }
 
 // longestPart returns the longest part of a text between separators.
-func longestPart(b []byte, separator byte) (longest []byte) {
-	for part := range bytes.SplitSeq(b, []byte{separator}) {
-		if len(part) > len(longest) {
-			longest = part
-		}
-	}
-	return longest
+func longestPart(b []byte, separator byte) []byte {
+	parts := bytes.Split(b, []byte{separator})
+	return slices.MaxFunc(parts, func(x, y []byte) int { return len(x) - len(y) })
 }
 
 func isExample(b []byte) bool {
@@ -131,19 +127,14 @@ func isExample(b []byte) bool {
 
 // sequence reports whether five characters in a row are the same, or each is the next one.
 func sequence(b []byte) bool {
-	same, next := 1, 1
+	var repeated [2]int // how often a step of 0 or of 1 was repeated
 	for i := 1; i < len(b); i++ {
-		if b[i] == b[i-1] {
-			same++
-		} else {
-			same = 1
+		for step := range repeated {
+			if repeated[step]++; b[i] != b[i-1]+byte(step) {
+				repeated[step] = 0
+			}
 		}
-		if b[i] == b[i-1]+1 {
-			next++
-		} else {
-			next = 1
-		}
-		if max(same, next) >= 5 {
+		if max(repeated[0], repeated[1]) == 4 {
 			return true
 		}
 	}

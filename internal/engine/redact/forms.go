@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 const (
@@ -23,10 +25,7 @@ func (s Secret) forms() (long, short [][]byte) {
 	}
 	add := func(text string) { long = append(long, []byte(text)) }
 	if s.worthMasking() {
-		for _, text := range written(s.Value) {
-			add(text)
-		}
-		for _, text := range inBase64(s.Value) {
+		for _, text := range slices.Concat(written(s.Value), inBase64(s.Value)) {
 			add(text)
 		}
 	} else {
@@ -61,14 +60,13 @@ func written(value string) []string {
 
 // lowerHex returns a text in URL form with %2f in place of %2F.
 func lowerHex(text string) string {
-	parts := strings.Split(text, "%")
-	for i, p := range parts {
-		if i > 0 && len(p) >= 2 {
-			parts[i] = strings.ToLower(p[:2]) + p[2:]
-		}
+	if !strings.Contains(text, "%") {
+		return text
 	}
-	return strings.Join(parts, "%")
+	return escapes().ReplaceAllStringFunc(text, strings.ToLower)
 }
+
+var escapes = lazy.Regexp("%..")
 
 // inBase64 returns what a value is in the base64 form of a text that contains it: three texts, because its first byte
 // may be at any position of a group of three. Characters that also depend on other bytes are not part of it.

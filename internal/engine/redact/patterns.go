@@ -450,7 +450,7 @@ func (s *scan) escaped(i int) (c byte, n int) {
 func decode(b []byte) (text []byte, positions []int, end int) {
 	var bits, count, line int
 	for i := 0; i < len(b) && len(text) < longest; i++ {
-		v := sextet(b[i])
+		v := int(sextets[b[i]])
 		switch {
 		case v >= 0:
 			bits, count, line = bits<<6|v, count+6, line+1
@@ -473,18 +473,11 @@ func decode(b []byte) (text []byte, positions []int, end int) {
 	return text, positions, end
 }
 
-func sextet(c byte) int {
-	switch {
-	case c >= 'A' && c <= 'Z':
-		return int(c - 'A')
-	case c >= 'a' && c <= 'z':
-		return int(c-'a') + 26
-	case c >= '0' && c <= '9':
-		return int(c-'0') + 52
-	case c == '+' || c == '-':
-		return 62
-	case c == '/' || c == '_':
-		return 63
+// sextets are the values of the characters of base64, and -1 for others.
+var sextets = func() (values [256]int8) {
+	for c := range values {
+		values[c] = int8(strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", byte(c)))
 	}
-	return -1
-}
+	values['-'], values['_'] = 62, 63
+	return values
+}()

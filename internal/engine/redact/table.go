@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,7 +19,7 @@ type Table struct {
 	mu     sync.Mutex
 	names  map[string]string // placeholders by secret
 	values map[string]string // secrets by placeholder
-	kinds  map[string]bool   // that aren't masked
+	except []string          // kinds that aren't masked
 	plain  map[string]bool   // texts that aren't masked
 	bytes  int               // of all secrets
 }
@@ -31,14 +32,10 @@ const (
 
 // NewTable returns a table without secrets. The kinds aren't masked.
 func NewTable(except []string) *Table {
-	t := &Table{
+	return &Table{
 		mark: strings.ToLower(rand.Text()[:4]), names: map[string]string{}, values: map[string]string{},
-		kinds: map[string]bool{}, plain: map[string]bool{},
+		except: except, plain: map[string]bool{},
 	}
-	for _, k := range except {
-		t.kinds[k] = true
-	}
-	return t
 }
 
 // name returns the placeholder of a secret: always the same for the same secret.
@@ -68,13 +65,9 @@ func (t *Table) unexcepted(b []byte, found []span) []span {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []span
-	for _, f := range found {
-		if !t.kinds[f.kind] && !t.plain[string(b[f.from:f.to])] {
-			out = append(out, f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(found, func(f span) bool {
+		return slices.Contains(t.except, f.kind) || t.plain[string(b[f.from:f.to])]
+	})
 }
 
 // Except makes the tokens in a text ordinary text, also where else they occur.

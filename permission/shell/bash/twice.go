@@ -62,6 +62,16 @@ var (
 		"typeset export readonly builtin command test [ printf")
 )
 
+// onlyPrints reports whether a command is printf, and sets no variable: no option (-v), and no %n.
+func (r Reader) onlyPrints(n *syntax.CallExpr) bool {
+	if len(n.Args) < 2 || SystemName(r.word(n.Args[0]).Text) != "printf" {
+		return false
+	}
+	format := r.word(n.Args[1])
+	return format.Kind == Literal && !strings.HasPrefix(format.Text, "-") &&
+		!strings.Contains(strings.ReplaceAll(format.Text, `\n`, ""), "n")
+}
+
 // readsTwice reports whether a node may calculate with texts, or expand one as a prompt.
 func (r Reader) readsTwice(n syntax.Node) bool {
 	switch n := n.(type) {
@@ -75,7 +85,7 @@ func (r Reader) readsTwice(n syntax.Node) bool {
 	case *syntax.CallExpr:
 		return slices.ContainsFunc(n.Args, func(arg *syntax.Word) bool {
 			w := r.word(arg)
-			return arg == n.Args[0] && slices.Contains(calculating, SystemName(w.Text)) ||
+			return arg == n.Args[0] && slices.Contains(calculating, SystemName(w.Text)) && !r.onlyPrints(n) ||
 				strings.HasPrefix(r.text(arg), "{") || // {a[i]}> file
 				strings.Contains(w.Text, "=") && (w.Kind > Glob || twiceVars().MatchString(w.Text))
 		})

@@ -150,7 +150,7 @@ func TestTmux(t *testing.T) {
 		t.Helper()
 		wait(t, func() bool { return strings.Contains(tmux("capture-pane", "-p"), text) }, func() string { return tmux("capture-pane", "-p", "-S", "-20") })
 	}
-	for _, size := range [][3]string{{"20", "5", "› typed text"}, {"3", "3", "› …"}, {"1", "1", "s"}, {"4", "12", "› t…"}} {
+	for _, size := range [][3]string{{"10", "5", "› typed t…"}, {"3", "3", "› …"}, {"1", "1", "s"}, {"4", "12", "› t…"}} {
 		tmux("resize-window", "-x", size[0], "-y", size[1])
 		shows(size[2])
 		tmux("resize-window", "-x", "120", "-y", "40")

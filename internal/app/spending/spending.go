@@ -1,4 +1,5 @@
-package cli
+// Package spending adds up what models used in recorded sessions: adze usage.
+package spending
 
 import (
 	"cmp"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/models"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/sorted"
@@ -16,8 +18,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// usageRow is what a model used on a day.
-type usageRow struct {
+// Row is what a model used on a day.
+type Row struct {
 	Day      string   `json:"day"`
 	Model    string   `json:"model"`
 	Requests int      `json:"requests"`
@@ -29,28 +31,21 @@ type usageRow struct {
 	usage model.Usage
 }
 
-// runUsage prints what recorded sessions of all directories used, by day and model.
-func runUsage(ctx context.Context, env Env, o *options, _ []string) error {
-	directory, err := workingDirectory(env, o)
-	if err != nil {
-		return err
-	}
+// Since returns what the sessions of all directories used since the beginning of a day, the last days first.
+func Since(ctx context.Context, directory project.Directory, day time.Time) ([]*Row, error) {
 	set, _, err := directory.Settings()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	days := cmp.Or(o.record.days, 30)
-	now := time.Now()
-	since := time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, time.Local)
-	rows := []*usageRow{}
-	index := map[[2]string]*usageRow{}
-	for s, err := range record.Of(directory).Spent(since) {
+	rows := []*Row{}
+	index := map[[2]string]*Row{}
+	for s, err := range record.Of(directory).Spent(day) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return err
+			return nil, err
 		}
 		key := [2]string{s.At.Local().Format(time.DateOnly), s.Model}
 		if index[key] == nil {
-			index[key] = &usageRow{Day: key[0], Model: key[1]}
+			index[key] = &Row{Day: key[0], Model: key[1]}
 			rows = append(rows, index[key])
 		}
 		index[key].Requests++
@@ -63,25 +58,18 @@ func runUsage(ctx context.Context, env Env, o *options, _ []string) error {
 			r.Cost = &cost
 		}
 	}
-	sorted.By(rows, func(a, b *usageRow) int {
+	sorted.By(rows, func(a, b *Row) int {
 		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(b.Input+b.Output, a.Input+a.Output),
 			cmp.Compare(a.Model, b.Model))
 	})
-	if o.json {
-		return printJSON(env.Stdout, rows)
-	}
-	if len(rows) == 0 {
-		_, err := fmt.Fprintf(env.Stdout, "No requests in the last %s.\n", humanize.Count(days, "day"))
-		return err
-	}
-	return usageTable(env.Stdout, rows)
+	return rows, nil
 }
 
-// usageTable prints the rows and their total.
-func usageTable(out io.Writer, rows []*usageRow) error {
+// Print prints rows as a table, with their total.
+func Print(out io.Writer, rows []*Row) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DAY\tMODEL\tREQUESTS\tINPUT\tCACHED\tOUTPUT\tCOST")
-	total, sum := &usageRow{Day: "total"}, 0.0
+	total, sum := &Row{Day: "total"}, 0.0
 	for _, r := range append(rows, total) {
 		cost := "–"
 		if r.Cost != nil {

@@ -1,0 +1,68 @@
+// Command minimal is an agent that answers one prompt about the current directory:
+//
+//	go run ./examples/minimal                                     the model is a recording
+//	go run ./examples/minimal -model gpt-5.5 "what is here?"      the key is in OPENAI_API_KEY
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/adze-dev/adze"
+	"github.com/adze-dev/adze/model/replay"
+	"github.com/adze-dev/adze/tool"
+)
+
+const recording = `
+{"call":{"id":"1","name":"run_shell_command","args":{"command":"ls"}}}
+{"call":{"id":"2","name":"write_file","args":{"file_path":"note.txt","content":"hello\n"}}}
+{"end":"calls"}
+{"text":"I listed the files. Writing one was denied."}
+{"end":"stop"}
+`
+
+func main() {
+	adze.Main() // before anything else
+	name := flag.String("model", "", "name of the model; without it, a recording answers")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, ".", *name, strings.Join(flag.Args(), " ")); err != nil {
+		fmt.Fprintln(os.Stderr, "minimal:", err)
+		os.Exit(1)
+	}
+}
+
+// run answers a prompt, and prints the answer and the calls.
+func run(ctx context.Context, w io.Writer, dir, name, prompt string) error {
+	model := adze.Model(name)
+	if name == "" {
+		m, err := replay.Read(strings.NewReader(recording), "example", replay.Options{})
+		if err != nil {
+			return err
+		}
+		model, prompt = adze.UseModel(m), "What is here?"
+	}
+	a, err := adze.New(adze.Dir(dir), model)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for event, err := range a.Run(ctx, prompt) {
+		if err != nil {
+			return err
+		}
+		switch e := event.(type) {
+		case adze.Text:
+			fmt.Fprint(w, e)
+		case adze.Call:
+			if e.Stage == tool.Done {
+				fmt.Fprintf(w, "%s: %s\n", e.Request.Declaration.Name, e.Outcome.Status)
+			}
+		}
+	}
+	_, err = fmt.Fprintln(w)
+	return err
+}
