@@ -25,7 +25,7 @@ func TestArm64(t *testing.T) {
 
 // demoWorks: the whole task of the demo is done.
 func demoWorks(t *testing.T, w *workspace) {
-	w.ok(t, []string{"demo"}, "Done: all files match the task")
+	w.ok(t, []string{"demo"}, "Done: the command's change was kept, and undone")
 }
 
 // bashCommands: without a sandbox, a command requires approval, and a timeout ends it.

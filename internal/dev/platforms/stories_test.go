@@ -22,13 +22,13 @@ func program(t *testing.T, w *workspace) {
 	w.ok(t, []string{"version"}, "adze v9.8.7")
 	w.ok(t, []string{"version", "--json"}, `"platform":"`+w.system+"/"+w.arch+`"`)
 	w.ok(t, []string{"tool", "list"}, "read_file", "run_shell_command")
-	w.ok(t, []string{"help"}, "Usage")
+	w.ok(t, []string{"help"}, "open a conversation")
 	w.ok(t, []string{"config", "set", "tools.approvalMode", "plan"})
 	w.ok(t, []string{"config", "get", "tools.approvalMode"}, "plan")
 	doctor := []string{"doctor"}
 	r := w.adze(t, doctor...)
 	r.has(t, doctor, w.system+"/"+w.arch, "approval mode: plan", "sandbox", "no model configured")
-	if r.code != 0 || strings.Contains(r.out+r.err, "panic") {
+	if r.code != 1 || strings.Contains(r.out+r.err, "panic") {
 		t.Errorf("doctor: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 }
@@ -83,7 +83,7 @@ func prompt(t *testing.T, w *workspace) {
 	w.served(t,
 		asks("c0", "read_file", map[string]any{"absolute_path": w.native(filepath.Join(w.dir, "a.txt"))}, "what is in a?", "You are Adze"),
 		asks("c1", "write_file", map[string]any{"file_path": "b.txt", "content": "no"}, `one\n`),
-		openaitest.Answer{Expect: []string{"permission denied"}, Text: "a holds one"})
+		openaitest.Answer{Expect: []string{"requires approval"}, Text: "a holds one"})
 	w.ok(t, []string{"-p", "what is in a?"}, "a holds one")
 	w.absent(t, "b.txt")
 	w.served(t, asks("c0", "write_file", map[string]any{"file_path": "b.txt", "content": "yes\n"}), openaitest.Answer{Text: "done"})
@@ -122,6 +122,7 @@ func sessions(t *testing.T, w *workspace) {
 func undo(t *testing.T, w *workspace) {
 	w.write(t, "a.txt", "one\r\ntwo\r\n")
 	w.served(t,
+		asks("r0", "read_file", map[string]any{"absolute_path": "a.txt"}),
 		asks("c0", "edit", map[string]any{"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
 		asks("c1", "write_file", map[string]any{"file_path": "new/b.txt", "content": "b"}),
 		openaitest.Answer{Text: "done"})
@@ -144,7 +145,7 @@ func protocol(t *testing.T, w *workspace) {
 		words = []string{w.native(w.helper)}
 	}
 	w.ok(t, append([]string{"mcp", "add", "peer"}, append(words, "mcp")...))
-	w.ok(t, []string{"mcp", "list"}, "peer", "connected")
+	w.ok(t, []string{"mcp", "list"}, "peer", "ready")
 	w.ok(t, call("peer__echo", map[string]any{"text": "hello"}), "heard hello")
 	w.ok(t, []string{"mcp", "remove", "peer"})
 
