@@ -18,45 +18,85 @@ var updateContainers = flag.Bool("update-containers", false, "rewrite the table 
 
 // container is a restricted place. Its texts are a row of the table in docs/permissions.md.
 type container struct {
-	name, works string
-	kernel      string   // of package kerneltest
-	setup       string   // commands of a shell in a mount namespace before Adze starts; $TOP is the directory of the test
-	inRoot      bool     // $TOP is the root directory, with sh and a few programs
-	env         []string // NAME=value, or NAME to remove it
-	doctor      []string // what doctor says
-	// touch is the verdict on a command that writes, where this machine has all layers of the sandbox
-	touch string
+	name   string
+	kernel string   // of package kerneltest
+	setup  string   // commands of a shell in a mount namespace before Adze starts; $TOP is the directory of the test
+	inRoot bool     // $TOP is the root directory, with sh and a few programs
+	env    []string // NAME=value, or NAME to remove it
+	// ls and touch are the verdicts on a command that reads and on one that writes, and doctor is what adze doctor says.
+	ls, touch, doctor string
 }
 
+const (
+	inOverlay  = "trials: commands are tried in an overlay"
+	inReadOnly = "trials: commands are tried in a read-only place"
+)
+
 var containers = []container{
+	{name: "Docker's default seccomp profile", kernel: "docker", ls: "try", touch: "try", doctor: inReadOnly},
+	{name: "no user namespaces", kernel: "a container", ls: "try", touch: "try", doctor: inReadOnly},
+	{name: "no Landlock (Linux before 5.13)", kernel: "no Landlock", ls: "try", touch: "try", doctor: "✗ Landlock: this kernel doesn't support Landlock"},
+	{name: "no Landlock, user namespaces and seccomp filters", kernel: "nothing", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},
+	{name: "a root directory that can't be written", setup: `mount --bind "$TOP" "$TOP"; mount -o remount,bind,ro /`, ls: "try", touch: "try", doctor: inOverlay},
+	{name: "no `/proc`", setup: "mount -t tmpfs -o ro none /proc", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},
+	{name: "no `/dev/null`", setup: "mount -t tmpfs -o ro none /dev", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},
 	{
-		name: "Docker's default seccomp profile", kernel: "docker", touch: "try",
-		works: "x", doctor: []string{"✗ namespaces: "},
+		name: "no directory for temp files", setup: "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /var/tmp", env: []string{"TMPDIR=/missing"},
+		ls: "try", touch: "try", doctor: inOverlay,
 	},
-	{name: "no user namespaces", kernel: "a container", touch: "try", works: "x", doctor: []string{"✗ namespaces: "}},
-	{name: "no Landlock (Linux before 5.13)", kernel: "no Landlock", touch: "try", works: "x", doctor: []string{"✗ Landlock: "}},
-	{name: "no Landlock, namespaces and seccomp filters", kernel: "nothing", touch: "ask", works: "x", doctor: []string{"✗ Landlock: ", "✗ namespaces: ", "✗ seccomp: "}},
-	{name: "read-only root directory", setup: `mount --bind "$TOP" "$TOP"; mount -o remount,bind,ro /`, touch: "try", works: "x"},
-	{name: "no `/proc`", setup: "mount -t tmpfs -o ro none /proc", touch: "ask", works: "x"},
-	{name: "no `/dev/null`", setup: "mount -t tmpfs -o ro none /dev", touch: "ask", works: "x"},
-	{name: "no directory for temp files", setup: "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /var/tmp", env: []string{"TMPDIR=/missing"}, touch: "try", works: "x"},
-	{name: "no `HOME`, and no entry in passwd", setup: "mount --bind /dev/null /etc/passwd", env: []string{"HOME", "ADZE_HOME"}, touch: "try", works: "x"},
-	{name: "a home directory that can't be written", setup: `mount --bind "$TOP/home" "$TOP/home"; mount -o remount,bind,ro "$TOP/home"`, touch: "try", works: "x"},
-	{name: "no git", setup: `for f in $(which -a git); do mount --bind /dev/null "$f"; done`, touch: "try", works: "x"},
-	{name: "only `sh` and a few programs; no `/proc`, `/dev`, git and bash", inRoot: true, touch: "ask", works: "x", doctor: []string{"bash not found"}},
-	{name: "`LANG=C`", env: []string{"LANG=C", "LC_ALL=C"}, touch: "try", works: "x"},
-	{name: "32 open files", setup: "ulimit -n 32", touch: "try", works: "x"},
+	{
+		name: "no `HOME`, and no entry in passwd", setup: "mount --bind /dev/null /etc/passwd", env: []string{"HOME", "ADZE_HOME"},
+		ls: "try", touch: "try", doctor: "no home directory: HOME is not set",
+	},
+	{
+		name: "a home directory that can't be written", setup: `mount --bind "$TOP/home" "$TOP/home"; mount -o remount,bind,ro "$TOP/home"`,
+		ls: "try", touch: "try", doctor: inOverlay,
+	},
+	{name: "no git", setup: `for f in $(which -a git); do mount --bind /dev/null "$f"; done`, ls: "try", touch: "try", doctor: inOverlay},
+	{name: "only `sh` and a few programs, no `/proc`, no `/dev`", inRoot: true, ls: "ask", touch: "ask", doctor: "bash not found: commands run with /bin/sh"},
+	{name: "`LANG=C`", env: []string{"LANG=C", "LC_ALL=C"}, ls: "try", touch: "try", doctor: inOverlay},
+	{name: "32 open files", setup: "ulimit -n 32", ls: "try", touch: "try", doctor: inOverlay},
+}
+
+// The table of containers is that of these tests.
+func TestContainerTable(t *testing.T) {
+	const page, begin, end = "../../docs/permissions.md", "<!-- containers -->\n", "<!-- /containers -->\n"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no table of containers", page)
+	}
+	table := "| place | `ls` | `touch x` | `adze doctor` says |\n|---|---|---|---|\n"
+	for _, c := range containers {
+		table += fmt.Sprintf("| %s | %s | %s | `%s` |\n", c.name, c.ls, c.touch, strings.TrimSpace(strings.TrimLeft(c.doctor, "✗")))
+	}
+	if *updateContainers {
+		err = os.WriteFile(page, []byte(before+begin+table+end+after), 0o644)
+	}
+	if err != nil || old != table && !*updateContainers {
+		t.Errorf("%s is stale (%v): run go test ./cmd/adze -run TestContainerTable -update-containers", page, err)
+	}
 }
 
 // TestContainers runs Adze in containers and under old kernels: doctor says what is missing, and commands of a scripted model
 // have no effect without approval.
 func TestContainers(t *testing.T) {
 	program := plainProgram(t)
+	layers, _ := condition("layers")
+	trials, err := canTry()
+	all := layers && trials && err == nil
+	if !all {
+		t.Logf("this machine hasn't all layers of the sandbox, or no overlays (%v): verdicts and doctor's words aren't compared", err)
+	}
 	for _, c := range containers {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := newContained(t, c, program)
-			p.checkDoctor(t)
+			p.check(t, all)
 			p.attack(t)
 		})
 	}
@@ -88,6 +128,11 @@ func newContained(t *testing.T, c container, program string) *contained {
 		}
 	}
 	p.work, p.home = filepath.Join(p.top, "work"), filepath.Join(p.top, "home")
+	if p.program = filepath.Join(p.top, "adze"); c.setup != "" { // what hides /tmp hides the program
+		copyProgram(t, program, p.program)
+	} else {
+		p.program = program
+	}
 	if c.inRoot {
 		p.furnish(t)
 		p.work, p.home, p.program = "/work", "/home", "/bin/adze"
@@ -107,18 +152,23 @@ func (p *contained) furnish(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = os.MkdirAll(filepath.Join(p.top, "bin"), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(p.top, "bin", to), text, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		copyProgram(t, path, filepath.Join(p.top, "bin", to))
 	}
 	p.setup = `for dir in lib lib64 usr/lib; do [ ! -d /$dir ] || { mkdir -p "$TOP/$dir" && mount --rbind /$dir "$TOP/$dir"; }; done` + "\n" + p.setup
+}
+
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // command returns Adze in the container.
@@ -152,23 +202,23 @@ func (p *contained) command(more []string, args ...string) *exec.Cmd {
 // cwd are flags that start Adze in the workspace: chroot starts at the root directory.
 func (p *contained) cwd() []string { return []string{"--cwd", p.work} }
 
-func (p *contained) checkDoctor(t *testing.T) {
+// check compares verdicts, and what doctor says, with the table. all means that nothing else is missing on this machine.
+func (p *contained) check(t *testing.T, all bool) {
 	t.Helper()
 	out, _ := p.command(nil, append([]string{"doctor"}, p.cwd()...)...).CombinedOutput() // its exit code is 1: no model
-	for _, want := range append([]string{"problem"}, p.doctor...) {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("doctor: no %q in\n%s", want, out)
-		}
-	}
 	for _, bad := range []string{"panic:", "goroutine "} {
 		if strings.Contains(string(out), bad) {
 			t.Errorf("doctor:\n%s", out)
 		}
 	}
-	t.Logf("%s", out)
-	ls := p.verdict(t, "ls")
-	touch := p.verdict(t, "touch made")
-	t.Logf("ls: %s, touch: %s", ls, touch)
+	if !strings.Contains(string(out), "no model configured") || all && !strings.Contains(string(out), p.doctor) {
+		t.Errorf("doctor doesn't say %q:\n%s", p.doctor, out)
+	}
+	for line, want := range map[string]string{"ls": p.ls, "touch made": p.touch} {
+		if got := p.verdict(t, line); got != want && all || got == "" || got == "allow" && line != "ls" {
+			t.Errorf("%s: %q, want %s", line, got, want)
+		}
+	}
 }
 
 func (p *contained) verdict(t *testing.T, line string) string {
@@ -194,7 +244,7 @@ func (p *contained) attack(t *testing.T) {
 		}
 	}
 	lines = append(lines, "cat .env", "cat ~/.ssh/id_rsa", "cat "+p.home+"/.ssh/id_rsa", "grep -r . .", `@read_file {"absolute_path":"`+p.home+`/.ssh/id_rsa"}`)
-	var script openaitest.Script
+	script := openaitest.Script{Key: "k"}
 	for i, line := range lines {
 		call := openaitest.Call{ID: fmt.Sprint("c", i), Name: "run_shell_command"}
 		if rest, ok := strings.CutPrefix(line, "@"); ok {
