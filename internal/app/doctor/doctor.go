@@ -513,6 +513,9 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	if s.Settings.Tools.Trial != project.ReadOnlyTrial {
 		by, err := tryTrial(ctx, s)
 		if err == nil {
+			err = s.Tools.NoOverlay()
+		}
+		if err == nil {
 			c.brief("commands are tried in an overlay (overlayfs" + by + ")")
 			return
 		}
@@ -520,6 +523,10 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	}
 	if err := canObserve(s.Env); err != nil {
 		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
+		return
+	}
+	if s.Tools.Place() == builtin.PlaceNone {
+		c.plain("trials: none, because " + why)
 		return
 	}
 	c.brief("commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
