@@ -31,7 +31,9 @@ func (m *machine) open(t *testing.T) {
 	}
 	m.bin, m.helper = filepath.Join(dir, "adze"+ending), filepath.Join(dir, "helper"+ending)
 	m.build(t, m.bin, "./cmd/adze")
-	m.build(t, m.helper, "./internal/dev/platforms/testdata/helper")
+	if !testing.Short() {
+		m.build(t, m.helper, "./internal/dev/platforms/testdata/helper")
+	}
 }
 
 func (m *machine) build(t *testing.T, to, source string) {

@@ -18,7 +18,7 @@ type unit struct {
 func unitsOf(units []unit) func(t *testing.T, w *workspace) {
 	return func(t *testing.T, w *workspace) {
 		for _, u := range units {
-			t.Run(strings.ReplaceAll(u.dir, "/", "_"), func(t *testing.T) { w.test(t, u) })
+			t.Run(strings.NewReplacer("/", "_", "_...", "").Replace(u.dir), func(t *testing.T) { w.test(t, u) })
 		}
 	}
 }

@@ -1,0 +1,13 @@
+package platforms
+
+import "testing"
+
+// TestI386 runs the tests of library packages for linux/386 on this machine, which executes such programs.
+func TestI386(t *testing.T) {
+	wanted(t, "386")
+	m := &machine{system: "linux", arch: "386"}
+	m.run(t, "386.txt", []story{{"library", false, unitsOf([]unit{
+		{dir: "tool/..."}, {dir: "permission/..."}, {dir: "builtin/..."}, {dir: "agent"}, {dir: "model/..."}, {dir: "journal/..."},
+		{dir: "discover/..."}, {dir: "serve"}, {dir: "hook"}, {dir: "internal/engine/..."},
+	})}})
+}
