@@ -60,7 +60,11 @@ func inWine(t *testing.T) *machine {
 		}
 	}
 	do("", "", wine, "wineboot", "-i")
-	t.Cleanup(func() { do("", "", strings.TrimSuffix(wine, "64")+"server64", "-k", "-w") })
+	t.Cleanup(func() { // it may have ended
+		stop := exec.Command(strings.TrimSuffix(wine, "64")+"server64", "-k", "-w")
+		stop.Env = append(os.Environ(), m.env...)
+		stop.Run()
+	})
 	system := filepath.Join(prefix, "drive_c/windows/system32")
 	do(system, "", assembler, "-o", "empty.o", os.DevNull)
 	do(system, stub, "x86_64-w64-mingw32-dlltool", "-d", "/dev/stdin", "-e", "exports.o")
