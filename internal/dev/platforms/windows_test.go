@@ -202,6 +202,9 @@ func rulesOfWindows(t *testing.T, w *workspace) {
 func cmdCommands(t *testing.T, w *workspace) {
 	w.ok(t, call("run_shell_command", map[string]any{"command": `echo "a  b" & echo c`}), `"a  b"`, "c")
 	w.ok(t, []string{"tool", "show", "run_shell_command"}, "a command of the shell cmd (not bash)")
+	if r := w.adze(t, "demo"); r.code != 1 || !strings.Contains(r.err, "the demo's commands need bash") {
+		t.Errorf("demo: %d %s%s", r.code, r.out, r.err)
+	}
 	for _, line := range []string{"dir", "echo hi", "echo 'hi & echo x > made.txt & rem '", `echo hi\& echo x > made.txt`} {
 		text, _ := json.Marshal(map[string]any{"command": line})
 		for _, mode := range []string{"default", "auto-edit", "plan"} {
