@@ -19,6 +19,7 @@ func TestArm64(t *testing.T) {
 		{"undo", false, undo},
 		{"MCP", false, protocol},
 		{"commands", false, bashCommands},
+		{"archive", false, archive},
 		{"library", false, unitsOf(arm64Units)},
 	})
 }

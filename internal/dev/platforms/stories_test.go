@@ -1,11 +1,13 @@
 package platforms
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -165,5 +167,35 @@ func protocol(t *testing.T, w *workspace) {
 	w.absent(t, "b.txt")
 	if err := session.Close(); err != nil && !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "signal: killed") {
 		t.Error(err)
+	}
+}
+
+// archive: the file of a release has programs that start.
+func archive(t *testing.T, w *workspace) {
+	dist, name := t.TempDir(), "adze_"+w.system+"_"+w.arch
+	build := exec.Command("go", "run", "./internal/dev/release", "-version", "v9.8.7", "-targets", w.system+"/"+w.arch, "-out", dist)
+	build.Dir = "../../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	unpacked, program := t.TempDir(), "adze"
+	if w.system == "windows" {
+		program = "adze.exe"
+		z, err := zip.OpenReader(filepath.Join(dist, name+".zip"))
+		if err == nil {
+			err = errors.Join(os.CopyFS(unpacked, z), z.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	} else if out, err := exec.Command("tar", "xzf", filepath.Join(dist, name+".tar.gz"), "-C", unpacked).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	installed := *w.machine
+	installed.bin = filepath.Join(unpacked, program)
+	w.machine = &installed
+	w.ok(t, []string{"version"}, "adze v9.8.7")
+	if w.system == "windows" { // in qemu, a program can't start another one of its platform
+		w.ok(t, []string{"fleet", "version"}, "adze-fleet v9.8.7")
 	}
 }

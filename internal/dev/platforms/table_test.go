@@ -32,6 +32,7 @@ var features = []struct {
 	{row: "undo and redo", results: []string{"undo"}},
 	{row: "MCP: client and server, stdio", results: []string{"MCP"}},
 	{row: "commands", results: []string{"commands", "commands with cmd"}},
+	{row: "archive of a release", results: []string{"archive"}},
 	{row: "sandbox of commands", windows: missing},
 	{row: "trials in an overlay", windows: missing, macOS: missing},
 	{row: "conversation on the terminal"},

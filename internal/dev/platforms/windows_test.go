@@ -31,6 +31,7 @@ func TestWindows(t *testing.T) {
 		{"MCP", false, protocol},
 		{"commands with cmd", false, cmdCommands},
 		{"PowerShell as text", false, powerShellText},
+		{"archive", false, archive},
 		{"library", false, unitsOf(windowsUnits)},
 	})
 }
