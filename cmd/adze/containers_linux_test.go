@@ -60,7 +60,7 @@ var containers = []container{
 
 // The table of containers is that of these tests.
 func TestContainerTable(t *testing.T) {
-	const page, begin, end = "../../docs/permissions.md", "<!-- containers -->\n", "<!-- /containers -->\n"
+	const page, begin, end = "../../docs/permissions.md", "<!-- containers -->\n", "<!-- TestContainerTable and TestContainers in cmd/adze -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

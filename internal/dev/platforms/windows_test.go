@@ -238,7 +238,7 @@ func cmdCommands(t *testing.T, w *workspace) {
 	})
 }
 
-// powerShellText: with Windows' own PowerShell, the model is told to write for it, and every command asks. It isn't run: wine's
+// powerShellText: with Windows' own PowerShell, the prompt tells the model to write for it, and every command asks. It isn't run: wine's
 // does nothing.
 func powerShellText(t *testing.T, w *workspace) {
 	var prefix string

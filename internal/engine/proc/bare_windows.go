@@ -15,8 +15,8 @@ import (
 // maxArg is below Windows' limit of 32,767 characters for a command line.
 const maxArg = 30 << 10
 
-// bare is a command in a job object, which contains all processes that it starts. They are killed when Adze ends, because
-// nothing else has the job open.
+// bare is a command in a job object, which contains all processes that it starts. They are killed when Adze ends,
+// because nothing else has the job open.
 type bare struct {
 	process *os.Process
 	job     windows.Handle
@@ -44,7 +44,8 @@ func startBare(s *spec, _ *ledger) (tree, *os.File, *ledgerEntry, error) {
 	defer done()
 	p, job, err := startInJob(s.argv[0], s.argv, &os.ProcAttr{
 		Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{
-			CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED, HideWindow: true, CmdLine: s.raw,
+			CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED,
+			HideWindow:    true, CmdLine: s.raw,
 		},
 	})
 	if err != nil {

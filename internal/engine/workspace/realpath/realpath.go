@@ -208,8 +208,8 @@ func components(path string) []string {
 }
 
 // spelled returns the name by which a directory lists an existing entry. It differs from the given one on
-// case-insensitive file systems, which are detected by looking up the name in the other case. Windows also finds a file by
-// a short name, and by its name with dots and spaces at the end.
+// case-insensitive file systems, which are detected by looking up the name in the other case. Windows also finds a file
+// by a short name, and by its name with dots and spaces at the end.
 func (d disk) spelled(dir, name string, info fs.FileInfo) string {
 	if other := swapCase(name); other != name {
 		if twin, err := d.lstat(filepath.Join(dir, other)); err != nil || !d.same(info, twin) {
