@@ -379,6 +379,10 @@ func (c *Report) sandbox(s sandbox.Support, bubblewrap bool) {
 		}
 		return
 	}
+	if runtime.GOOS == "windows" { // all that follows would have the same reason
+		c.bad("none: " + s.LandlockWhy + "; commands beyond the read-only list require approval")
+		return
+	}
 	c.layer(s.LandlockABI > 0, fmt.Sprintf("Landlock (ABI %d)", s.LandlockABI), "Landlock: "+s.LandlockWhy)
 	c.layer(s.Seccomp, "seccomp", "seccomp: "+s.SeccompWhy)
 	c.layer(s.Namespaces, "namespaces: user, mount, IPC, network", "namespaces: "+s.NamespacesWhy)

@@ -257,7 +257,7 @@ func powerShellText(t *testing.T, w *workspace) {
 	defer os.RemoveAll(own)
 	w.ok(t, []string{"tool", "show", "run_shell_command"}, "a command of the shell powershell (not bash)")
 	w.adze(t, "permission", "check", "--", "ls").has(t, []string{"permission", "check"}, "ask", "powershell")
-	w.adze(t, "doctor").has(t, []string{"doctor"}, "powershell.exe")
+	w.adze(t, "doctor").has(t, []string{"doctor"}, "powershell.exe", "none: Adze has no sandbox for this system", "4 problems found")
 	w.served(t,
 		asks("c0", "run_shell_command", map[string]any{"command": "ls"}, "Commands run with powershell, not bash. Write them for powershell."),
 		openaitest.Answer{Expect: []string{"requires approval"}, Text: "denied"})
