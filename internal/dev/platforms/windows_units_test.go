@@ -12,7 +12,7 @@ var windowsUnits = []unit{
 	{dir: "tool", skip: map[string]string{"TestFoldedChanges": unixPaths, "TestFoldedDirectories": unixPaths}},
 	{dir: "internal/engine/edit"},
 	{dir: "internal/engine/text"},
-	{dir: "internal/engine/search", skip: map[string]string{"TestFilesByPattern": wineLinks}},
+	{dir: "internal/engine/search", skip: map[string]string{"TestFilesByPattern": wineLinks, "TestIgnoredAndRefused": wineLinks}},
 	{dir: "internal/engine/ignore", skip: map[string]string{"TestUnreadableAIFileRefuses": wineLinks}},
 	{dir: "internal/engine/workspace", skip: map[string]string{
 		"TestNoWayOutThroughSwappedDirectory": wineLinks, "TestResolve": wineLinks, "TestResolveRelative": wineLinks, "TestResolveRefusesNames": wineLinks,
