@@ -85,6 +85,7 @@ func TestContainerTable(t *testing.T) {
 // TestContainers runs Adze in containers and under old kernels: doctor says what is missing, and commands of a scripted model
 // have no effect without approval.
 func TestContainers(t *testing.T) {
+	t.Parallel()
 	program := plainProgram(t)
 	free := newContained(t, container{}, program) // of restrictions
 	said, _ := free.command(nil, append([]string{"doctor"}, free.cwd()...)...).CombinedOutput()
