@@ -6,8 +6,8 @@ import "testing"
 func TestI386(t *testing.T) {
 	wanted(t, "386")
 	m := &machine{system: "linux", arch: "386"}
-	m.run(t, "386.txt", []story{{"library", false, unitsOf([]unit{
+	m.test(t, []unit{
 		{dir: "tool/..."}, {dir: "permission/..."}, {dir: "agent"}, {dir: "model/..."}, {dir: "journal/..."}, {dir: "serve"}, {dir: "hook"},
 		{dir: "discover/...", skip: map[string]string{"TestStructuredContentIsBounded": "it limits a time, and JSON takes longer with 32 bits"}},
-	})}})
+	})
 }

@@ -14,19 +14,20 @@ type unit struct {
 	skip map[string]string
 }
 
-// unitsOf is a story: tests of packages. Tests that skip themselves are counted.
-func unitsOf(units []unit) func(t *testing.T, w *workspace) {
-	return func(t *testing.T, w *workspace) {
-		for _, u := range units {
-			t.Run(strings.NewReplacer("/", "_", "_...", "").Replace(u.dir), func(t *testing.T) { w.test(t, u) })
-		}
+// test runs tests of packages. Those that skip themselves are counted.
+func (m *machine) test(t *testing.T, units []unit) {
+	if testing.Short() {
+		t.Skip("compiles the tests of packages")
+	}
+	for _, u := range units {
+		t.Run(strings.NewReplacer("/", "_", "_...", "").Replace(u.dir), func(t *testing.T) { m.testUnit(t, u) })
 	}
 }
 
 var verdicts = regexp.MustCompile(`(?m)^--- (PASS|SKIP|FAIL): `)
 
-// test runs the tests of a package with go test -exec.
-func (m *machine) test(t *testing.T, u unit) {
+// testUnit runs the tests of a package with go test -exec.
+func (m *machine) testUnit(t *testing.T, u unit) {
 	t.Helper()
 	args := append([]string{"test", "-trimpath", "-ldflags=-w", "-vet=off", "-v", "-count=1", "-timeout=15m"}, m.flags...)
 	if len(m.emulator) > 0 {

@@ -32,8 +32,12 @@ func TestWindows(t *testing.T) {
 		{"commands with cmd", false, cmdCommands},
 		{"PowerShell as text", false, powerShellText},
 		{"archive", false, archive},
-		{"library", false, unitsOf(windowsUnits)},
 	})
+}
+
+func TestWindowsLibrary(t *testing.T) {
+	wanted(t, "windows", wine, assembler)
+	inWine(t).test(t, windowsUnits)
 }
 
 const (
