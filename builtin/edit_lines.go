@@ -49,8 +49,8 @@ func editLines(f *files) tool.Tool {
 	})
 }
 
-// linesReplaced returns the change that edits of lines make. If another program changed the file, stale anchors are named
-// with the change.
+// linesReplaced returns the change that edits of lines make. If another program changed the file, stale anchors are
+// named with the change.
 func (f *files) linesReplaced(p workspace.Path, spans []oneSpan) (*change, error) {
 	edits := make([]edit.LineEdit, len(spans))
 	var texts []*string

@@ -1,4 +1,4 @@
-// Command mcpserver is an MCP server with a tool of its own, beside Adze's read_file. Each client has its own session,
+// Command mcpserver is an MCP server with its own tool, beside Adze's read_file. Each client has its own session,
 // and answers what requires approval:
 //
 //	{"mcpServers": {"words": {"command": "go", "args": ["run", "./examples/mcpserver"]}}}

@@ -49,8 +49,8 @@ type retries struct {
 	waited   time.Duration
 }
 
-// next records a failed attempt and returns how long to wait before the next one, or false after the last one: then f.Err
-// says why. Waits are randomized over their second half, so that many clients don't retry at once.
+// next records a failed attempt and returns how long to wait before the next one, or false after the last one: then
+// f.Err says why. Waits are randomized over their second half, so that many clients don't retry at once.
 func (r *retries) next(f *Failure) (time.Duration, bool) {
 	r.attempts++
 	busy := f.busy || f.after > 0
