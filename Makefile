@@ -16,7 +16,7 @@ NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 VET := go run $(PLAIN) ./internal/dev/vet
 STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build fleet test raced plain test-modules lint ci golden bench bench-peers bench-search fuzz soak test-browser pictures test-peers test-acpx site release test-release
+.PHONY: help build fleet test raced plain test-modules lint ci golden bench bench-peers bench-search fuzz soak test-browser pictures test-peers test-acpx site release test-release test-arm64 test-windows test-386
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -143,6 +143,20 @@ test-acpx: ## a test with the ACP client acpx; needs npm
 	cd internal/dev/peers && npm ci --no-audit --no-fund --loglevel=error
 	cd internal/dev/peers/acpx && npm install --omit=optional --no-package-lock --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 10m -run '^TestAcpx$$' -v ./internal/dev/peers
+
+# The program, and tests of library packages, on platforms that an emulator runs here. CI=true installs the emulators.
+PLATFORM = go test $(PLAIN) -ldflags=-w -vet=off -count=1 -timeout 30m -v $(SHORT) ./internal/dev/platforms
+EMULATORS := bash internal/dev/platforms/emulators
+test-arm64: ## linux/arm64 in qemu; needs qemu-user-static
+	$(EMULATORS) arm64
+	ADZE_PLATFORM=arm64 $(PLATFORM) -run TestArm64
+
+test-windows: ## windows/amd64 in wine; needs wine64 and mingw's binutils
+	$(EMULATORS) windows
+	ADZE_PLATFORM=windows $(PLATFORM) -run TestWindows
+
+test-386: ## library packages for linux/386, on this machine
+	ADZE_PLATFORM=386 $(PLATFORM) -run TestI386
 
 # The documentation as a site of plain HTML.
 SITE ?= bin/site

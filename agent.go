@@ -122,7 +122,7 @@ func (a *Agent) open(o *recording.Options) error {
 	o.Off = a.c.noJournal
 	s, err := session.Open(a.env, session.Options{
 		Dir: a.c.dir, Flags: a.c.flags, Record: o, AppendSystemPrompt: a.c.instructions, Tools: a.c.tools,
-		Exclude: a.c.excludes(),
+		Exclude: a.c.excludes(), NoModel: !a.c.hasModel(),
 	})
 	if err != nil {
 		return fmt.Errorf("adze: %w", err)
@@ -294,7 +294,7 @@ func (a *Agent) opened(ctx context.Context) (model.Model, error) {
 	switch {
 	case a.c.model != nil:
 		return a.c.model, nil
-	case !a.c.named && !a.c.settings:
+	case !a.c.hasModel():
 		return nil, fmt.Errorf("adze.Run: %w\nAdd adze.Model(name) or adze.UseModel(model).", ErrModel)
 	}
 	m, err := a.session.Models.Open(ctx)
@@ -330,6 +330,9 @@ func (c *config) tell(note string) {
 	}
 	c.logger.Log(context.Background(), level, note)
 }
+
+// hasModel reports whether an option may name a model. Without one, an agent only runs calls.
+func (c *config) hasModel() bool { return c.model != nil || c.named || c.settings }
 
 // remote reports whether files and commands are those of another machine.
 func (c *config) remote() bool {

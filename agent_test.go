@@ -232,6 +232,24 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// Without a model, the tools for another loop don't include subagents, which need one.
+func TestNoModel(t *testing.T) {
+	for name, options := range map[string][]adze.Option{"with": {adze.Model("m")}, "without": nil} {
+		a, found := opened(t, append(options, adze.Dir(t.TempDir()))...), false
+		for _, d := range a.Executor(t.Context()).Registry.All() {
+			found = found || d.Name == "task"
+		}
+		if found != (options != nil) {
+			t.Errorf("%s a model: task is offered: %t", name, found)
+		}
+	}
+	for _, err := range opened(t, adze.Dir(t.TempDir())).Run(t.Context(), "hello") {
+		if !errors.Is(err, adze.ErrModel) || !strings.Contains(err.Error(), "Add adze.Model(name)") {
+			t.Error(err)
+		}
+	}
+}
+
 // Modes and rules are those of the program.
 func TestRules(t *testing.T) {
 	dir := t.TempDir()

@@ -16,6 +16,7 @@ type Surroundings struct {
 	AddDirs   []string  // further directories of the workspace
 	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
+	Shell     string    // that runs commands, if it isn't bash
 	NoUser    bool      // no user can answer questions or approve calls
 	Base      string    // instructions in place of Adze's own; "": Adze's own
 	Extra     string    // instructions from the user and the project
@@ -46,6 +47,9 @@ func SystemPrompt(s Surroundings) string {
 	}
 	if len(s.AddDirs) > 0 {
 		text += "\nAdditional workspace directories: " + strings.Join(s.AddDirs, ", ") + "\n"
+	}
+	if s.Shell != "" {
+		text += "\nCommands run with " + s.Shell + ", not bash. Write them for " + s.Shell + ".\n"
 	}
 	if s.NoUser {
 		text += "\n" + noUserText + "\n"

@@ -355,6 +355,10 @@ func TestSystemPrompt(t *testing.T) {
 	if strings.Contains(s, headless) || !strings.Contains(agent.SystemPrompt(agent.Surroundings{NoUser: true}), headless) {
 		t.Error("only a session without a user is non-interactive")
 	}
+	const other = "\nCommands run with powershell, not bash. Write them for powershell.\n"
+	if strings.Contains(s, "not bash") || !strings.Contains(agent.SystemPrompt(agent.Surroundings{Shell: "powershell"}), other) {
+		t.Error("another shell is named, and bash isn't")
+	}
 	if len(s) > 2048 || strings.Contains(s, "{{") {
 		t.Errorf("%d bytes:\n%s", len(s), s)
 	}

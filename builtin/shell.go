@@ -54,6 +54,9 @@ func newShell(o Options, f *files) (*command.Shell, error) {
 // Place returns where commands run that were not approved. It may take a moment the first time.
 func (s *Set) Place() Place { return s.shell.Place() }
 
+// NoOverlay returns why commands that were not approved don't run in an overlay; nil if they do.
+func (s *Set) NoOverlay() error { return s.shell.NoOverlay() }
+
 // DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in
 // the text of commands count.
 func (s *Set) DeniedByText() []string { return s.shell.DeniedByText() }

@@ -164,7 +164,7 @@ func reachOf(pattern, target []string) reach {
 		if i >= len(target) {
 			return belowPath
 		}
-		if !matchComponent(c, target[i]) {
+		if !matchComponent(runtime.GOOS, c, target[i]) {
 			return disjoint
 		}
 	}
@@ -174,8 +174,17 @@ func reachOf(pattern, target []string) reach {
 	return exact
 }
 
-func matchComponent(pattern, name string) bool {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // file systems there ignore case
+// matchComponent compares names as the file systems of a system do.
+func matchComponent(goos, pattern, name string) bool {
+	if goos == "windows" { // it ignores dots and spaces at the end; after : is a stream of the file
+		if i := strings.IndexByte(name, ':'); i > 1 { // not that of a drive
+			name = name[:i]
+		}
+		if trimmed := strings.TrimRight(name, ". "); trimmed != "" {
+			name = trimmed
+		}
+	}
+	if goos == "darwin" || goos == "windows" { // they ignore case
 		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
 	}
 	if !isGlob(pattern) {

@@ -89,7 +89,7 @@ func (x *Executor) Batch(ctx context.Context) *Batch {
 	return &Batch{x: x, ctx: ctx, scheduler: x.shared()}
 }
 
-// Run runs a single call, as a whole turn.
+// Run runs a single call, as a turn.
 func (x *Executor) Run(ctx context.Context, c Call) Outcome {
 	batch := x.Batch(ctx)
 	batch.Add(c)

@@ -125,6 +125,15 @@ func (s *Shell) Place() Place {
 	return PlaceNone
 }
 
+// NoOverlay returns why commands that were not approved don't run in an overlay; nil if they do.
+func (s *Shell) NoOverlay() error {
+	if s.trials == nil {
+		return nil
+	}
+	_, err := s.trials.open(s.sandboxes)
+	return err
+}
+
 func (t *trials) close() error {
 	if t == nil || t.layers == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/environ"
@@ -27,6 +29,14 @@ import (
 func runDemo(ctx context.Context, env Env, o *options, words []string) (err error) {
 	if err := takes(words, 0, "demo"); err != nil {
 		return err
+	}
+	if runtime.GOOS == "windows" {
+		r := proc.Open(proc.Options{})
+		shell := r.Shell()
+		if err := r.Close(); err != nil || !shell.Bash {
+			return exitf(exitError, "the demo's commands need bash, but commands run with %s\nInstall Git for Windows.",
+				shell.Path)
+		}
 	}
 	p, err := demo.New()
 	if err != nil {

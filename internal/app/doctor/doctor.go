@@ -379,6 +379,10 @@ func (c *Report) sandbox(s sandbox.Support, bubblewrap bool) {
 		}
 		return
 	}
+	if runtime.GOOS == "windows" { // all that follows would have the same reason
+		c.bad("none: " + s.LandlockWhy + "; commands beyond the read-only list require approval")
+		return
+	}
 	c.layer(s.LandlockABI > 0, fmt.Sprintf("Landlock (ABI %d)", s.LandlockABI), "Landlock: "+s.LandlockWhy)
 	c.layer(s.Seccomp, "seccomp", "seccomp: "+s.SeccompWhy)
 	c.layer(s.Namespaces, "namespaces: user, mount, IPC, network", "namespaces: "+s.NamespacesWhy)
@@ -513,6 +517,9 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	if s.Settings.Tools.Trial != project.ReadOnlyTrial {
 		by, err := tryTrial(ctx, s)
 		if err == nil {
+			err = s.Tools.NoOverlay()
+		}
+		if err == nil {
 			c.brief("commands are tried in an overlay (overlayfs" + by + ")")
 			return
 		}
@@ -520,6 +527,10 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	}
 	if err := canObserve(s.Env); err != nil {
 		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
+		return
+	}
+	if s.Tools.Place() == builtin.PlaceNone {
+		c.plain("trials: none, because " + why)
 		return
 	}
 	c.brief("commands are tried in a read-only place (Landlock; denied writes are observed), because " + why)

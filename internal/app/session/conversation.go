@@ -215,7 +215,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 	}
 	return agent.Surroundings{
 		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.Env.HasUser,
-		Extra: s.Tools.Mask(memory),
+		Shell: s.Tools.OtherShell(), Extra: s.Tools.Mask(memory),
 	}
 }
 

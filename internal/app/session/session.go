@@ -119,6 +119,8 @@ type Options struct {
 	Tools []tool.Tool
 	// Exclude reports whether a built-in tool is removed, besides those that settings remove; nil: none.
 	Exclude func(tool.Declaration) bool
+	// NoModel means that there is no conversation: subagents are not offered.
+	NoModel bool
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -246,7 +248,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		dirs = o.Within
 	}
 	task := s.delegate
-	if l := s.Settings.Limits; l.DepthSet && l.Depth == 0 {
+	if l := s.Settings.Limits; o.NoModel || l.DepthSet && l.Depth == 0 {
 		task = nil
 	}
 	return builtin.Options{

@@ -86,8 +86,8 @@ func CheckKeys(set map[string]string) []string {
 	return problems
 }
 
-// newKeymap applies the setting ui.keys to the table: an action gets the keys that are named there, not its
-// default keys. A key that the user gave to an action is taken from all others.
+// newKeymap applies the setting ui.keys to the table: an action gets the keys that are named there, not its default
+// keys. A key that the user gave to an action is taken from all others.
 func newKeymap(set map[string]string) (keymap, []string) {
 	m := keymap{actions: actions(), byKey: map[string]int{}}
 	var problems []string

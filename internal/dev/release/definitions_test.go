@@ -18,7 +18,7 @@ func TestWorkflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	type step struct {
-		Run string
+		Run, Uses string
 	}
 	var workflow struct {
 		On struct {
@@ -26,6 +26,7 @@ func TestWorkflow(t *testing.T) {
 		}
 		Jobs map[string]struct {
 			If       string
+			Needs    []string
 			RunsOn   string `yaml:"runs-on"`
 			Strategy struct {
 				Matrix struct{ OS []string }
@@ -46,6 +47,16 @@ func TestWorkflow(t *testing.T) {
 	}
 	if !slices.Contains(workflow.On.Push.Tags, "v*") || !strings.Contains(workflow.Jobs["release"].If, "refs/tags/v") {
 		t.Error("the release doesn't run on a tag")
+	}
+	if got := workflow.Jobs["release"].Needs; !slices.Equal(got, []string{"linux", "others"}) {
+		t.Errorf("the release waits for %v only", got)
+	}
+	for name, job := range workflow.Jobs {
+		for _, s := range job.Steps { // a tag can be moved
+			if s.Uses != "" && !regexp.MustCompile(`^[\w.-]+/[\w.-]+@[0-9a-f]{40}$`).MatchString(s.Uses) {
+				t.Errorf("job %s uses %s, which isn't a commit", name, s.Uses)
+			}
+		}
 	}
 	// Pushing the tag of the newest version in the changelog is all that a release needs.
 	changelog, err := os.ReadFile("../../../CHANGELOG.md")

@@ -83,6 +83,9 @@ func release(o options) error {
 			return fmt.Errorf("%s: %w", target, err)
 		}
 	}
+	if err := r.unversioned(); err != nil {
+		return err
+	}
 	if err := r.finish(); err != nil {
 		return err
 	}
@@ -131,6 +134,21 @@ func (r *run) target(target string) error {
 		return err
 	}
 	return r.packages(arch, files)
+}
+
+// unversioned writes each archive and package under a name without the version too, so that an address of the newest
+// release stays the same.
+func (r *run) unversioned() error {
+	for _, name := range slices.Clone(r.files) {
+		content, err := os.ReadFile(filepath.Join(r.out, name))
+		if err == nil {
+			err = r.write(strings.Replace(name, "_"+r.number()+"_", "_", 1), content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish writes the files of the whole release.

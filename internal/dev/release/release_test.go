@@ -58,6 +58,9 @@ func TestRelease(t *testing.T) {
 	var dirs []string
 	for _, name := range []string{"one", "another place"} {
 		dir := clone(t, name)
+		if len(dirs) > 0 && os.Getenv("ADZE_TARGETS") != "" { // everything is compiled again
+			t.Setenv("GOCACHE", t.TempDir())
+		}
 		command(t, dir, "go", "run", "./internal/dev/release", "-version", "v9.8.7", "-targets", runtime.GOOS+"/"+runtime.GOARCH, "-nfpm", nfpm)
 		dirs = append(dirs, filepath.Join(dir, "dist"))
 	}
@@ -89,6 +92,16 @@ func TestRelease(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
 		installAsPrinted(t, dirs[0])
+		if nfpm != "" {
+			root := t.TempDir()
+			unpackRPM(t, filepath.Join(dirs[0], "adze_linux_amd64.rpm"), root)
+			if got := command(t, root, "./usr/bin/adze", "version"); got != "adze v9.8.7\n" {
+				t.Errorf("version of the .rpm %q", got)
+			}
+			if got := command(t, root, "./usr/bin/adze", "fleet", "version"); got != "adze-fleet v9.8.7\n" {
+				t.Errorf("version of adze-fleet in the .rpm %q", got)
+			}
+		}
 	}
 	dirtyRelease(t, filepath.Dir(dirs[1]))
 }
@@ -96,15 +109,39 @@ func TestRelease(t *testing.T) {
 // installAsPrinted follows docs/guide.md from a directory with the files of a release: install, uninstall, the package.
 func installAsPrinted(t *testing.T, dist string) {
 	home, root, programs := t.TempDir(), t.TempDir(), t.TempDir()
-	// sudo dpkg works in its own root.
-	shim := "#!/bin/sh\n[ \"$1\" = dpkg ] || exit 1\nshift\nexec dpkg --root=\"$ROOT\" --force-not-root --force-depends \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(programs, "sudo"), []byte(shim), 0o755); err != nil {
-		t.Fatal(err)
+	for name, shim := range map[string]string{
+		// sudo dpkg works in its own root.
+		"sudo": "#!/bin/sh\n[ \"$1\" = dpkg ] || exit 1\nshift\nexec dpkg --root=\"$ROOT\" --force-not-root --force-depends \"$@\"\n",
+		// The newest release is this one.
+		"curl": "#!/bin/sh\ncase \"$2\" in https://github.com/adze-dev/adze/releases/latest/download/*) ;; *) exit 22 ;; esac\n" +
+			"name=${2##*/}\ncase \"$1\" in -fLO) cat \"$DIST/$name\" >\"$name\" ;; -fL) cat \"$DIST/$name\" ;; *) exit 2 ;; esac\n",
+	} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte(shim), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	env := append(os.Environ(), "HOME="+home, "ADZE_HOME=", "ROOT="+root, "PATH="+programs+":"+os.Getenv("PATH"))
+	env := append(os.Environ(), "HOME="+home, "ADZE_HOME=", "ROOT="+root, "DIST="+dist, "PATH="+programs+":"+os.Getenv("PATH"))
 	blocks, err := fenced.Read("../../../docs/guide.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	downloads := t.TempDir()
+	readme, err := fenced.Read("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range readme { // before the guide, which removes the program at its end
+		if b.Note != "tested by TestRelease in internal/dev/release" {
+			continue
+		}
+		cmd := exec.Command("bash", "-eo", "pipefail", "-c", b.Text)
+		cmd.Dir, cmd.Env = downloads, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("README.md:%d: %v\n%s", b.Line, err, out)
+		}
+		if got := command(t, "", filepath.Join(home, ".local/bin/adze"), "version"); got != "adze v9.8.7\n" {
+			t.Errorf("README.md:%d: version %q", b.Line, got)
+		}
 	}
 	ran := 0
 	for _, b := range blocks {
@@ -121,7 +158,7 @@ func installAsPrinted(t *testing.T, dist string) {
 		}
 		ran++
 		cmd := exec.Command("bash", "-ec", b.Text)
-		cmd.Dir, cmd.Env = dist, env
+		cmd.Dir, cmd.Env = downloads, env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("docs/guide.md:%d: %v\n%s", b.Line, err, out)
 		}

@@ -16,6 +16,9 @@ import (
 
 // Merge agrees with git merge-file: about conflicts, and byte for byte about the result.
 func TestMergeAsGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	dir := t.TempDir()
 	clean := 0

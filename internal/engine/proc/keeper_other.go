@@ -5,6 +5,7 @@ package proc
 import (
 	"context"
 	"os"
+	"runtime"
 
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
@@ -25,6 +26,9 @@ func newKeepers(Helper) *keepers { return &keepers{} }
 func (*keepers) works() bool { return false }
 
 func (*keepers) note() string {
+	if runtime.GOOS == "windows" {
+		return "" // job objects contain all processes of a command
+	}
 	return "This system doesn't support supervisor processes: a child process that leaves its process group may " +
 		"keep running."
 }

@@ -16,7 +16,7 @@ type Shell struct {
 	Bash bool // others read a line differently, so that what is known of it for bash may be wrong
 }
 
-// Name returns the name of the program: "bash", "sh", "cmd".
+// Name returns the name of the program: "bash", "sh", "pwsh", "powershell", "cmd".
 func (s Shell) Name() string {
 	return strings.TrimSuffix(strings.ToLower(s.Path[strings.LastIndexAny(s.Path, `/\`)+1:]), ".exe")
 }
@@ -28,14 +28,28 @@ func (s Shell) note() string {
 	return "bash not found: commands run with " + s.Path + ", and Adze can't check them, so they require approval."
 }
 
+// Texts around a line of PowerShell: its output is UTF-8 without progress bars, and its exit code is that of the last
+// program, which -Command makes 1.
+const (
+	beforePowerShell = "$ProgressPreference = 'SilentlyContinue'; " +
+		"$OutputEncoding = [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false\n"
+	afterPowerShell = "\nif (-not $?) { if ($LASTEXITCODE) { exit $LASTEXITCODE }; exit 1 }"
+)
+
 // argv returns the command line of the shell for a line that fits into an argument. raw is the command line of Windows,
 // if it can't be made of words: cmd doesn't know how others quote.
 func (s Shell) argv(line string) (argv []string, raw string, err error) {
-	if s.Name() != "cmd" {
+	switch s.Name() {
+	case "pwsh", "powershell":
+		return []string{s.Path, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command",
+			beforePowerShell + line + afterPowerShell}, "", nil
+	case "cmd":
+	default:
 		return []string{s.Path, "-c", line}, "", nil
 	}
 	if strings.ContainsAny(line, "\r\n") {
-		return nil, "", errors.New("cmd can't run several lines; install Git for Windows, or join the lines with &")
+		return nil, "", errors.New("cmd can't run several lines; install Git for Windows or PowerShell, " +
+			"or join the lines with &")
 	}
 	return []string{s.Path, "/d", "/s", "/c", line}, `"` + s.Path + `" /d /s /c "` + line + `"`, nil
 }
@@ -72,7 +86,7 @@ func runs(path string) bool {
 func (f shellFinder) find() (Shell, error) {
 	places, name, other := f.unixPlaces("bash"), "bash", f.unixPlaces("sh")
 	if f.windows {
-		places, name, other = f.windowsPlaces(), "bash.exe", []string{f.getenv("ComSpec")}
+		places, name, other = f.windowsPlaces(), "bash.exe", append(f.powerShells(), f.getenv("ComSpec"))
 	}
 	for _, path := range places {
 		// busybox can be called bash, and is not.
@@ -132,6 +146,24 @@ func (f shellFinder) windowsPlaces() []string {
 	return places
 }
 
+// powerShells are the paths of PowerShell: the current one in PATH and where its installer puts it, then Windows' own.
+func (f shellFinder) powerShells() []string {
+	var places []string
+	for dir := range strings.SplitSeq(f.getenv("PATH"), ";") {
+		dir = strings.TrimRight(strings.ReplaceAll(strings.Trim(dir, `"`), "/", `\`), `\`)
+		places = append(places, dir+`\pwsh.exe`)
+	}
+	for _, name := range []string{"ProgramFiles", "ProgramW6432"} {
+		places = append(places, f.getenv(name)+`\PowerShell\7\pwsh.exe`)
+	}
+	return append(places, f.systemPowerShell())
+}
+
+// systemPowerShell is the path of Windows' own PowerShell.
+func (f shellFinder) systemPowerShell() string {
+	return f.getenv("SystemRoot") + `\System32\WindowsPowerShell\v1.0\powershell.exe`
+}
+
 // systemDirs are directories whose programs are trusted, even if they are the workspace.
 func systemDirs() []string { return []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} }
 
@@ -150,7 +182,7 @@ func (f shellFinder) trusted(path string) bool {
 		if !drive || strings.Contains(strings.ToLower(path), `\windowsapps\`) {
 			return false // relative, or on another machine
 		}
-		if path != f.getenv("ComSpec") {
+		if path != f.getenv("ComSpec") && !strings.EqualFold(path, f.systemPowerShell()) {
 			avoid = append(slices.Clip(avoid), f.getenv("SystemRoot"), f.getenv("windir"))
 		}
 	}

@@ -14,6 +14,7 @@ func TestFindShell(t *testing.T) {
 		"ProgramFiles": `C:\Program Files`, "LOCALAPPDATA": `C:\Users\me\AppData\Local`, "USERPROFILE": `C:\Users\me`,
 	}
 	cmd := Shell{Path: `C:\Windows\system32\cmd.exe`}
+	const own, pwsh = `C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe`, `C:\Program Files\PowerShell\7\pwsh.exe`
 	for _, c := range []struct {
 		name, path string
 		windows    bool
@@ -44,6 +45,12 @@ func TestFindShell(t *testing.T) {
 		{"of WSL", `c:\windows\System32;C:\Users\me\AppData\Local\Microsoft\WindowsApps`, true,
 			[]string{`c:\windows\System32\bash.exe`, `C:\Users\me\AppData\Local\Microsoft\WindowsApps\bash.exe`, cmd.Path}, nil, cmd},
 		{"windows workspace", `C:\WS\bin;C:\ws\cmd`, true, []string{`C:\WS\bin\bash.exe`, `C:\ws\cmd\git.exe`, `C:\ws\bin\bash.exe`, cmd.Path}, nil, cmd},
+		{"windows without git", `C:\Windows\system32`, true, []string{own, cmd.Path}, nil, Shell{Path: own}},
+		{"a current PowerShell", "", true, []string{own, pwsh, cmd.Path}, nil, Shell{Path: pwsh}},
+		{"PowerShell in PATH", `"D:/ps/"`, true, []string{own, pwsh, `D:\ps\pwsh.exe`, cmd.Path}, nil, Shell{Path: `D:\ps\pwsh.exe`}},
+		{"PowerShell and git", "", true, []string{own, pwsh, git + `\bin\bash.exe`}, nil, Shell{git + `\bin\bash.exe`, true}},
+		{"PowerShell of the workspace", `C:\ws;bin;\\server\share`, true, []string{`C:\ws\pwsh.exe`, `bin\pwsh.exe`, `\\server\share\pwsh.exe`, own, cmd.Path}, nil, Shell{Path: own}},
+		{"a link to the workspace on windows", `D:\ps`, true, []string{`D:\ps\pwsh.exe`, cmd.Path}, map[string]string{`D:\ps\pwsh.exe`: `C:\WS\pwsh.exe`}, cmd},
 		{"another machine", `\\server\share`, true, []string{`\\server\share\bash.exe`, cmd.Path}, nil, cmd},
 		{"relative on windows", `bin;.;\bin`, true, []string{`bin\bash.exe`, `.\bash.exe`, `\bin\bash.exe`, cmd.Path}, nil, cmd},
 	} {
@@ -98,5 +105,22 @@ func TestShellArgv(t *testing.T) {
 	}
 	if _, _, err := (Shell{Path: `C:\cmd.exe`}).argv("a\nb"); err == nil {
 		t.Error("cmd runs the first of several lines")
+	}
+}
+
+// PowerShell isn't here, so this is the text that it gets: the line is a separate line, so that a comment at its end
+// hides nothing, and it isn't "-", which means stdin.
+func TestPowerShellText(t *testing.T) {
+	for _, path := range []string{`C:\Windows\System32\WindowsPowerShell\v1.0\PowerShell.exe`, `D:\ps\pwsh.exe`} {
+		for _, line := range []string{`git commit -m "fix bug"`, "dir # all", "-", "a\nb"} {
+			argv, raw, err := Shell{Path: path}.argv(line)
+			if err != nil || raw != "" || len(argv) != 6 || strings.Join(argv[:5], " ") != path+" -NoLogo -NoProfile -NonInteractive -Command" {
+				t.Fatalf("%q, %q, %v", argv, raw, err)
+			}
+			before, after, found := strings.Cut(argv[5], "\n"+line+"\n")
+			if !found || !strings.Contains(before, "UTF8Encoding $false") || after != "if (-not $?) { if ($LASTEXITCODE) { exit $LASTEXITCODE }; exit 1 }" {
+				t.Errorf("%q", argv[5])
+			}
+		}
 	}
 }

@@ -85,7 +85,9 @@ func show(res *GrepResult) string {
 	return b.String()
 }
 
-func rel(top, s string) string { return strings.ReplaceAll(s, top+string(filepath.Separator), "") }
+func rel(top, s string) string {
+	return filepath.ToSlash(strings.ReplaceAll(s, top+string(filepath.Separator), ""))
+}
 
 // Tree lists everything, enters no directory that git ignores, and follows no link. Known directories stay as they are.
 func TestTree(t *testing.T) {

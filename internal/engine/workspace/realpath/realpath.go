@@ -208,29 +208,31 @@ func components(path string) []string {
 }
 
 // spelled returns the name by which a directory lists an existing entry. It differs from the given one on
-// case-insensitive file systems, which are detected by looking up the name in the other case.
+// case-insensitive file systems, which are detected by looking up the name in the other case. Windows also finds a file
+// by a short name, and by its name with dots and spaces at the end.
 func (d disk) spelled(dir, name string, info fs.FileInfo) string {
-	other := swapCase(name)
-	if other == name {
-		return name
-	}
-	if twin, err := d.lstat(filepath.Join(dir, other)); err != nil || !d.same(info, twin) {
+	if other := swapCase(name); other != name {
+		if twin, err := d.lstat(filepath.Join(dir, other)); err != nil || !d.same(info, twin) {
+			return name
+		}
+	} else if !strings.ContainsRune(name, '~') && strings.TrimRight(name, ". ") == name {
 		return name
 	}
 	listed, err := d.list(dir)
-	if err != nil {
+	if err != nil || slices.Contains(listed, name) { // listed as given: the other is a hard link
 		return name
 	}
-	best := name
 	for _, l := range listed {
-		if l == name {
-			return name // listed as given: the other is a hard link
-		}
 		if strings.EqualFold(l, name) {
-			best = l
+			return l
 		}
 	}
-	return best
+	for _, l := range listed {
+		if entry, err := d.lstat(filepath.Join(dir, l)); err == nil && d.same(info, entry) {
+			return l
+		}
+	}
+	return name
 }
 
 func swapCase(s string) string {

@@ -129,6 +129,41 @@ func TestDisksThatIgnoreCase(t *testing.T) {
 	}
 }
 
+// Windows finds a file by other names than the listed one. A deny rule on it was compared with the given name.
+func TestOtherNamesOfWindows(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the table is written with forward slashes")
+	}
+	d := caseless(fstest.MapFS{
+		"Long secret.txt":  {ModTime: time.Unix(1, 0)},
+		"123":              {Mode: fs.ModeDir, ModTime: time.Unix(2, 0)},
+		"123/file.txt":     {ModTime: time.Unix(3, 0)},
+		"backup~1":         {ModTime: time.Unix(4, 0)},
+		"Program Files":    {Mode: fs.ModeDir, ModTime: time.Unix(5, 0)},
+		"Program Files/Go": {ModTime: time.Unix(6, 0)},
+	})
+	short, lstat := map[string]string{"longse~1.txt": "Long secret.txt", "12~1": "123", "progra~1": "Program Files"}, d.lstat
+	d.lstat = func(path string) (fs.FileInfo, error) {
+		parts := strings.Split(path, "/")
+		for i, part := range parts {
+			if parts[i] = strings.TrimRight(part, ". "); short[strings.ToLower(parts[i])] != "" {
+				parts[i] = short[strings.ToLower(parts[i])]
+			}
+		}
+		return lstat(strings.Join(parts, "/"))
+	}
+	for name, want := range map[string]string{
+		"/LONGSE~1.TXT": "/Long secret.txt true", "/longse~1.txt": "/Long secret.txt true", "/long SECRET.txt. .": "/Long secret.txt true",
+		"/12~1/FILE.txt": "/123/file.txt true", "/123./file.txt": "/123/file.txt true", "/backup~1": "/backup~1 true",
+		"/progra~1/GO": "/Program Files/Go true", "/other~1/x": "/other~1/x false",
+	} {
+		got, exists, err := d.canonical(name)
+		if s := fmt.Sprint(got, " ", exists); err != nil || s != want {
+			t.Errorf("%s: %s, %v; want %s", name, s, err, want)
+		}
+	}
+}
+
 func BenchmarkResolve(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "a", "b", "c")
 	os.MkdirAll(dir, 0o755)

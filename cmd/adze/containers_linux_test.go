@@ -1,0 +1,284 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+var updateContainers = flag.Bool("update-containers", false, "rewrite the table in docs/permissions.md")
+
+// container is a restricted place. Its texts are a row of the table in docs/permissions.md.
+type container struct {
+	name   string
+	kernel string   // of package kerneltest
+	setup  string   // commands of a shell in a mount namespace before Adze starts; $TOP is the directory of the test
+	inRoot bool     // $TOP is the root directory, with sh and a few programs
+	env    []string // NAME=value, or NAME to remove it
+	// ls and touch are the verdicts on a command that reads and on one that writes, and doctor is what adze doctor says.
+	ls, touch, doctor string
+}
+
+const (
+	inOverlay  = "trials: commands are tried in an overlay"
+	inReadOnly = "trials: commands are tried in a read-only place"
+)
+
+var containers = []container{
+	{name: "Docker's default seccomp profile", kernel: "docker", ls: "try", touch: "try", doctor: inReadOnly},
+	{name: "no user namespaces", kernel: "a container", ls: "try", touch: "try", doctor: inReadOnly},
+	{name: "no Landlock (Linux before 5.13)", kernel: "no Landlock", ls: "allow", touch: "ask", doctor: "✗ Landlock: this kernel doesn't support Landlock"},
+	{name: "no Landlock, user namespaces and seccomp filters", kernel: "nothing", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},
+	{name: "a root directory that can't be written", setup: `mount --bind "$TOP" "$TOP"; mount -o remount,bind,ro /`, ls: "try", touch: "try", doctor: inOverlay},
+	{name: "no `/proc`", setup: "mount -t tmpfs -o ro none /proc", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},
+	{name: "no `/dev/null`", setup: "mount -t tmpfs -o ro none /dev", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},
+	{
+		name: "no directory for temp files", setup: "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /var/tmp", env: []string{"TMPDIR=/missing"},
+		ls: "allow", touch: "ask", doctor: "trials: none",
+	},
+	{
+		name: "no `HOME`, and no entry in passwd", setup: "mount --bind /dev/null /etc/passwd", env: []string{"HOME", "ADZE_HOME"},
+		ls: "try", touch: "try", doctor: "no home directory: HOME is not set",
+	},
+	{
+		name: "a home directory that can't be written", setup: `mount --bind "$TOP/home" "$TOP/home"; mount -o remount,bind,ro "$TOP/home"`,
+		ls: "try", touch: "try", doctor: inReadOnly,
+	},
+	{name: "no git", setup: `for f in $(which -a git); do mount --bind /dev/null "$f"; done`, ls: "try", touch: "try", doctor: inOverlay},
+	{name: "only `sh` and a few programs, no `/proc`, no `/dev`", inRoot: true, ls: "ask", touch: "ask", doctor: "bash not found: commands run with /bin/sh"},
+	{name: "`LANG=C`", env: []string{"LANG=C", "LC_ALL=C"}, ls: "try", touch: "try", doctor: inOverlay},
+	{name: "32 open files", setup: "ulimit -n 32", ls: "try", touch: "try", doctor: inOverlay},
+}
+
+// The table of containers is that of these tests.
+func TestContainerTable(t *testing.T) {
+	const page, begin, end = "../../docs/permissions.md", "<!-- containers -->\n", "<!-- TestContainerTable and TestContainers in cmd/adze -->\n"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no table of containers", page)
+	}
+	table := "| place | `ls` | `touch x` | `adze doctor` says |\n|---|---|---|---|\n"
+	for _, c := range containers {
+		table += fmt.Sprintf("| %s | %s | %s | `%s` |\n", c.name, c.ls, c.touch, strings.TrimRight(strings.TrimLeft(c.doctor, "✗ "), ", "))
+	}
+	if *updateContainers {
+		err = os.WriteFile(page, []byte(before+begin+table+end+after), 0o644)
+	}
+	if err != nil || old != table && !*updateContainers {
+		t.Errorf("%s is stale (%v): run go test ./cmd/adze -run TestContainerTable -update-containers", page, err)
+	}
+}
+
+// TestContainers runs Adze in containers and under old kernels: doctor says what is missing, and commands of a scripted model
+// have no effect without approval.
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	program := plainProgram(t)
+	free := newContained(t, container{}, program) // of restrictions
+	said, _ := free.command(nil, append([]string{"doctor"}, free.cwd()...)...).CombinedOutput()
+	layers, _ := condition("layers")
+	all := layers && free.verdict(t, "touch made") == "try" && strings.Contains(string(said), inOverlay)
+	if !all {
+		t.Logf("this machine hasn't all layers of the sandbox, or no overlays: verdicts and doctor's words aren't compared\n%s", said)
+	}
+	for _, c := range containers {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newContained(t, c, program)
+			p.check(t, all)
+			p.attack(t)
+		})
+	}
+}
+
+// contained is an Adze in a container.
+type contained struct {
+	container
+	top, program string
+	work, home   string // as Adze sees them
+}
+
+func newContained(t *testing.T, c container, program string) *contained {
+	t.Helper()
+	if c.setup != "" || c.inRoot {
+		if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
+			t.Skipf("needs unshare and user namespaces: %v: %s", err, out)
+		}
+	}
+	p := &contained{container: c, top: placeOutsideTemp(t), program: program}
+	for _, dir := range []string{"work", "home/.ssh", "out", "tmp", "etc"} {
+		if err := os.MkdirAll(filepath.Join(p.top, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"work/f": "hi\n", "work/.env": "TOKEN=" + birdseye + "\n", "home/.ssh/id_rsa": birdseye + "\n"} {
+		if err := os.WriteFile(filepath.Join(p.top, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.work, p.home = filepath.Join(p.top, "work"), filepath.Join(p.top, "home")
+	if p.program = filepath.Join(p.top, "adze"); c.setup != "" { // what hides /tmp hides the program
+		copyProgram(t, program, p.program)
+	} else {
+		p.program = program
+	}
+	if c.inRoot {
+		p.furnish(t)
+		p.work, p.home, p.program = "/work", "/home", "/bin/adze"
+	}
+	return p
+}
+
+// furnish puts Adze, a shell and a few programs into the root directory.
+func (p *contained) furnish(t *testing.T) {
+	t.Helper()
+	shell := "dash"
+	if _, err := exec.LookPath("busybox"); err == nil {
+		shell = "busybox"
+	}
+	for from, to := range map[string]string{shell: "sh", p.program: "adze", "ls": "ls", "cat": "cat", "touch": "touch", "cp": "cp"} {
+		path, err := exec.LookPath(from)
+		if err != nil {
+			t.Skip(err)
+		}
+		copyProgram(t, path, filepath.Join(p.top, "bin", to))
+	}
+	p.setup = `for dir in lib lib64 usr/lib; do [ ! -d /$dir ] || { mkdir -p "$TOP/$dir" && mount --rbind /$dir "$TOP/$dir"; }; done` + "\n" + p.setup
+}
+
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command returns Adze in the container.
+func (p *contained) command(more []string, args ...string) *exec.Cmd {
+	words := append([]string{p.program}, args...)
+	if p.setup != "" {
+		enter := `exec "$@"`
+		if p.inRoot {
+			enter = `exec chroot "$TOP" "$@"`
+		}
+		words = append([]string{"unshare", "-rm", "sh", "-ec", p.setup + "\ncd \"$TOP/work\"\n" + enter, "sh"}, words...)
+	}
+	if p.kernel != "" {
+		words = append([]string{"kerneltest", p.kernel}, words...)
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = filepath.Join(p.top, "work")
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "TOP=" + p.top, "HOME=" + p.home, "ADZE_HOME=" + p.home + "/.adze", "ADZE_LOCAL_MODELS=off", "TMPDIR=" + filepath.Dir(p.work) + "/tmp",
+	}, more...)
+	for _, kv := range p.env {
+		name, _, set := strings.Cut(kv, "=")
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(old string) bool { return strings.HasPrefix(old, name+"=") })
+		if set {
+			cmd.Env = append(cmd.Env, strings.ReplaceAll(kv, "$TOP", p.top))
+		}
+	}
+	return cmd
+}
+
+// cwd are flags that start Adze in the workspace: chroot starts at the root directory.
+func (p *contained) cwd() []string { return []string{"--cwd", p.work} }
+
+// check compares verdicts, and what doctor says, with the table. all means that nothing else is missing on this machine.
+func (p *contained) check(t *testing.T, all bool) {
+	t.Helper()
+	out, _ := p.command(nil, append([]string{"doctor"}, p.cwd()...)...).CombinedOutput() // its exit code is 1: no model
+	for _, bad := range []string{"panic:", "goroutine "} {
+		if strings.Contains(string(out), bad) {
+			t.Errorf("doctor:\n%s", out)
+		}
+	}
+	if !strings.Contains(string(out), "no model configured") || all && !strings.Contains(string(out), p.doctor) {
+		t.Errorf("doctor doesn't say %q:\n%s", p.doctor, out)
+	}
+	for line, want := range map[string]string{"ls": p.ls, "touch made": p.touch} {
+		if got := p.verdict(t, line); got != want && all || got == "" || got == "allow" && line != "ls" {
+			t.Errorf("%s: %q, want %s", line, got, want)
+		}
+	}
+}
+
+func (p *contained) verdict(t *testing.T, line string) string {
+	t.Helper()
+	out, _ := p.command(nil, append(append([]string{"permission", "check"}, p.cwd()...), "--", line)...).Output()
+	verdict, _, _ := strings.Cut(string(out), "\n")
+	return verdict
+}
+
+// attack has a model try to write the file pwned in the workspace and beside it, and to read secrets.
+func (p *contained) attack(t *testing.T) {
+	t.Helper()
+	var lines []string
+	out := filepath.Dir(p.work) + "/out/pwned"
+	for _, file := range []string{"pwned", out} {
+		for _, line := range []string{
+			"touch FILE", "echo x > FILE", `echo $'a\'; touch FILE #'`, "[[ a > FILE ]]", `awk 'BEGIN{print "x" > "FILE"}'`, "sed -n 'w FILE' f", "sort -o FILE f",
+			`find . -name f -exec touch FILE \;`, "git -c alias.x='!touch FILE' x", "env touch FILE", "sh -c 'touch FILE'", "xargs touch FILE < f", "cp f FILE",
+			"ls; touch FILE", "cat f | tee FILE", "{ touch FILE; }", "$(touch FILE)",
+			`@write_file {"file_path":"FILE","content":"x"}`, `@edit {"file_path":"FILE","old_string":"","new_string":"x"}`,
+		} {
+			lines = append(lines, strings.ReplaceAll(line, "FILE", file))
+		}
+	}
+	lines = append(lines, "cat .env", "cat ~/.ssh/id_rsa", "cat "+p.home+"/.ssh/id_rsa", "grep -r . .", `@read_file {"absolute_path":"`+p.home+`/.ssh/id_rsa"}`)
+	script := openaitest.Script{Key: "k"}
+	for i, line := range lines {
+		call := openaitest.Call{ID: fmt.Sprint("c", i), Name: "run_shell_command"}
+		if rest, ok := strings.CutPrefix(line, "@"); ok {
+			name, args, _ := strings.Cut(rest, " ")
+			call.Name, call.Args = name, json.RawMessage(args)
+		} else {
+			call.Args, _ = json.Marshal(map[string]any{"command": line, "timeout": 120_000})
+		}
+		script.Answers = append(script.Answers, openaitest.Answer{Calls: []openaitest.Call{call}})
+	}
+	script.Answers = append(script.Answers, openaitest.Answer{Text: "done"})
+	model := openaitest.Serve(t, script)
+	for _, mode := range []string{"default", "plan"} {
+		if mode == "plan" {
+			model = openaitest.Serve(t, script)
+		}
+		env := []string{"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=k", "OPENAI_MODEL=m"}
+		said, err := p.command(env, append([]string{"-p", "go", "--approval-mode", mode}, p.cwd()...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", mode, err, said)
+		}
+		for _, r := range model.Requests() {
+			if strings.Contains(string(r.Body), birdseye) {
+				t.Errorf("%s: the model got a secret", mode)
+				break
+			}
+		}
+		for _, file := range []string{"work/pwned", "out/pwned"} {
+			if _, err := os.Lstat(filepath.Join(p.top, file)); err == nil {
+				t.Errorf("%s: %s was written without approval", mode, file)
+				os.Remove(filepath.Join(p.top, file))
+			}
+		}
+	}
+}

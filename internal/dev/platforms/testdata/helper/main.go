@@ -1,0 +1,38 @@
+// Command helper is what Adze starts in tests of platforms: an MCP server, or a process with a child that writes on.
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func main() {
+	switch os.Args[1] {
+	case "mcp":
+		server := mcp.NewServer(&mcp.Implementation{Name: "helper", Version: "1"}, nil)
+		type said struct {
+			Text string `json:"text"`
+		}
+		mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Says what it is told."},
+			func(_ context.Context, _ *mcp.CallToolRequest, in said) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "heard " + in.Text}}}, nil, nil
+			})
+		server.Run(context.Background(), &mcp.StdioTransport{})
+	case "parent": // exits, and leaves a child
+		self, _ := os.Executable()
+		exec.Command(self, "child", os.Args[2]).Start()
+	case "child":
+		for {
+			f, err := os.OpenFile(os.Args[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+			if err == nil {
+				f.WriteString("x")
+				f.Close()
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package platforms
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+// windows/amd64 in wine, which isn't Windows: a feature that works here runs under wine, and no more.
+func TestWindows(t *testing.T) {
+	wanted(t, "windows", wine, assembler)
+	m := inWine(t)
+	m.open(t)
+	m.run(t, "windows.txt", []story{
+		{"program", true, program},
+		{"file tools", true, fileTools},
+		{"names", false, namesOfWindows},
+		{"rules", false, rulesOfWindows},
+		{"-p", true, prompt},
+		{"sessions", false, sessions},
+		{"undo", false, undo},
+		{"MCP", false, protocol},
+		{"commands with cmd", false, cmdCommands},
+		{"PowerShell as text", false, powerShellText},
+		{"archive", false, archive},
+	})
+}
+
+func TestWindowsLibrary(t *testing.T) {
+	wanted(t, "windows", wine, assembler)
+	inWine(t).test(t, windowsUnits)
+}
+
+const (
+	wine      = "/usr/lib/wine/wine64"
+	assembler = "x86_64-w64-mingw32-as"
+)
+
+// stub is bcryptprimitives.dll, which wine 8 doesn't have and Go needs: a call of its only function goes to another library.
+const stub = "LIBRARY bcryptprimitives.dll\nEXPORTS\n ProcessPrng = advapi32.SystemFunction036\n"
+
+// inWine returns a machine with a fresh prefix.
+func inWine(t *testing.T) *machine {
+	t.Helper()
+	prefix := filepath.Join(t.TempDir(), "prefix")
+	m := &machine{system: "windows", arch: "amd64", emulator: []string{wine}, env: []string{
+		"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree=;mshtml=;winemenubuilder.exe=",
+	}}
+	m.flags = []string{"-overlay=" + deletes(t)}
+	do := func(dir, stdin, name string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Stdin, cmd.Env = dir, strings.NewReader(stdin), append(os.Environ(), m.env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+	}
+	do("", "", wine, "wineboot", "-i")
+	t.Cleanup(func() { // it may have ended
+		stop := exec.Command(strings.TrimSuffix(wine, "64")+"server64", "-k", "-w")
+		stop.Env = append(os.Environ(), m.env...)
+		stop.Run()
+	})
+	system := filepath.Join(prefix, "drive_c/windows/system32")
+	do(system, "", assembler, "-o", "empty.o", os.DevNull)
+	do(system, stub, "x86_64-w64-mingw32-dlltool", "-d", "/dev/stdin", "-e", "exports.o")
+	do(system, "", "x86_64-w64-mingw32-ld", "-shared", "--dll", "-nostdlib", "empty.o", "exports.o", "-o", "bcryptprimitives.dll")
+	// wine's PowerShell does nothing. Without it, commands run with cmd.
+	if err := os.RemoveAll(filepath.Join(system, "WindowsPowerShell")); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// deletes returns an overlay for go build: wine 8 answers "not implemented" to FileDispositionInformationEx, with which Go
+// deletes files, and Go only knows the answer of old versions of Windows, "invalid class". This is the only difference from
+// the program of a release.
+func deletes(t *testing.T) string {
+	t.Helper()
+	dir, file := t.TempDir(), filepath.Join(runtime.GOROOT(), "src/internal/syscall/windows/at_windows.go")
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const old = "case STATUS_INVALID_INFO_CLASS,"
+	if strings.Count(string(source), old) != 1 {
+		t.Fatalf("%s: %q isn't there once: this overlay is outdated", file, old)
+	}
+	patched := filepath.Join(dir, "at_windows.go")
+	text := strings.Replace(string(source), old, "case NTStatus(0xC0000002), STATUS_INVALID_INFO_CLASS,", 1)
+	if err := os.WriteFile(patched, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// namesOfWindows: tools read and write long paths, both slashes and drives; names of devices, streams and other machines are
+// never written without approval.
+func namesOfWindows(t *testing.T, w *workspace) {
+	long := strings.Repeat("a-rather-long-directory-name/", 12) + "file.txt"
+	w.ok(t, call("write_file", map[string]any{"file_path": long, "content": "x\r\n"}))
+	w.holds(t, long, "x\r\n")
+	w.ok(t, call("read_file", map[string]any{"absolute_path": w.native(filepath.Join(w.dir, long))}), "x")
+	w.ok(t, call("glob", map[string]any{"pattern": "**/file.txt"}), "file.txt")
+	for _, path := range []string{"slash/a.txt", `back\a.txt`, "Z:" + w.dir + "/drive/a.txt", strings.ToLower(w.native(w.dir)[:2]) + w.native(w.dir)[2:] + `\lower\a.txt`} {
+		w.ok(t, call("write_file", map[string]any{"file_path": path, "content": "1"}))
+	}
+	for _, name := range []string{"slash/a.txt", "back/a.txt", "drive/a.txt", "lower/a.txt"} {
+		w.holds(t, name, "1")
+	}
+	before := w.list(t)
+	for _, path := range []string{
+		"CON", "nul", "COM1.txt", "LPT1", "CONIN$", "a.txt:stream", "slash/a.txt::$DATA", `\\server\share\x.txt`, `//server/share/x.txt`, `\\?\C:\x.txt`,
+		`\\.\C:\x.txt`, "C:/x.txt", "C:x.txt", `\x.txt`, "a<b", "..\\x.txt",
+		".git./config", "GIT~1/config", ".git::$INDEX_ALLOCATION/config", "sub/.GIT /hooks/x",
+	} {
+		text, _ := json.Marshal(map[string]any{"file_path": path, "content": "x"})
+		if r := w.adze(t, "tool", "call", "write_file", string(text), "--approval-mode", "auto-edit"); r.code == 0 {
+			t.Errorf("%s was written without approval: %s", path, r.out)
+		}
+	}
+	if after := w.list(t); !slices.Equal(before, after) {
+		t.Errorf("%q, before %q", after, before)
+	}
+	w.holds(t, "slash/a.txt", "1")
+}
+
+// list returns all paths of the workspace.
+func (w *workspace) list(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(w.dir, func(path string, _ os.DirEntry, err error) error {
+		paths = append(paths, path)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return paths
+}
+
+// rulesOfWindows: a deny rule matches a file by all its names, and commands don't read other drives without approval. Nothing
+// runs: a file is in the place of Git's bash.
+func rulesOfWindows(t *testing.T, w *workspace) {
+	var prefix string
+	for _, kv := range w.env {
+		if value, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
+			prefix = value
+		}
+	}
+	bash := filepath.Join(prefix, "drive_c/Program Files/Git/bin/bash.exe")
+	if err := os.MkdirAll(filepath.Dir(bash), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bash, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(filepath.Dir(filepath.Dir(bash)))
+	w.write(t, "secret.txt", "s")
+	w.write(t, "other.txt", "o")
+	rules := []string{"--deny", "Read(/secret.txt)", "--deny", `Read(C:\Users\**)`, "--mode", "yolo"}
+	check := func(line string, flags ...string) string {
+		t.Helper()
+		r := w.adze(t, append(append([]string{"permission", "check"}, flags...), "--", line)...)
+		verdict, _, _ := strings.Cut(strings.TrimSpace(r.out), "\n")
+		return verdict
+	}
+	for _, path := range []string{
+		"secret.txt", "SECRET.Txt", "secret.txt.", "'secret.txt '", "'secret.txt::$DATA'", "secret.txt:x", `'.\secret.txt'`, "'" + w.native(w.dir) + `\secret.txt'`,
+		"z:" + w.dir + "/secret.txt", "/z" + w.dir + "/secret.txt", "missing/../secret.txt",
+		"C:/Users/root/x", `'C:\Users\root\x'`, "c:/USERS/x", "/c/Users/x", `'c:\users.\x'`,
+	} {
+		if got := check("cat "+path, rules...); got != "deny" {
+			t.Errorf("cat %s with a deny rule: %s", path, got)
+		}
+	}
+	for _, line := range []string{
+		"cat C:/other/x", `cat 'D:\x'`, "cat ~/x", "grep -r KEY C:/", `ls '\\server.example\share'`, "ls //server.example/share", `cat '\\?\C:\x'`, "cat //./C:/x",
+		"cat /cygdrive/c/x", "echo x > .git./hooks/y", "echo x > GIT~1/hooks/y", "echo x > CON", "cat NUL",
+	} {
+		if got := check(line); got != "ask" {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+	for _, line := range []string{"cat other.txt", `cat '.\other.txt'`, "cat OTHER.TXT"} {
+		if got := check(line); got != "allow" {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+}
+
+// cmdCommands: without bash and PowerShell, cmd runs commands as they are written, each with approval, and a timeout ends all
+// processes of one.
+func cmdCommands(t *testing.T, w *workspace) {
+	w.ok(t, call("run_shell_command", map[string]any{"command": `echo "a  b" & echo c`}), `"a  b"`, "c")
+	w.ok(t, []string{"tool", "show", "run_shell_command"}, "a command of the shell cmd (not bash)")
+	if r := w.adze(t, "demo"); r.code != 1 || !strings.Contains(r.err, "the demo's commands need bash") {
+		t.Errorf("demo: %d %s%s", r.code, r.out, r.err)
+	}
+	for _, line := range []string{"dir", "echo hi", "echo 'hi & echo x > made.txt & rem '", `echo hi\& echo x > made.txt`} {
+		text, _ := json.Marshal(map[string]any{"command": line})
+		for _, mode := range []string{"default", "auto-edit", "plan"} {
+			if r := w.adze(t, "tool", "call", "run_shell_command", string(text), "--approval-mode", mode); r.code == 0 {
+				t.Errorf("%s ran in mode %s: %s", line, mode, r.out)
+			}
+		}
+	}
+	w.absent(t, "made.txt")
+
+	// The parent exits at once, and its child has no other tie to the command than the job.
+	log := filepath.Join(w.dir, "log")
+	size := func() int64 {
+		info, err := os.Stat(log)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	line := fmt.Sprintf(`"%s" parent "%s" & ping -n 600 127.0.0.1`, w.native(w.helper), w.native(log))
+	w.served(t, asks("c0", "run_shell_command", map[string]any{"command": line, "timeout": 4000}), openaitest.Answer{Expect: []string{"imed out"}, Text: "done"})
+	w.ok(t, []string{"-p", "go", "--yolo"}, "done")
+	if size() == 0 {
+		t.Error("the child didn't run")
+	}
+	waittest.Until(t, "the child is gone", func() bool {
+		before := size()
+		r := w.adze(t, "version") // takes longer than the child's pause
+		return r.code == 0 && size() == before
+	})
+}
+
+// powerShellText: with Windows' own PowerShell, the prompt tells the model to write for it, and every command asks. It isn't run: wine's
+// does nothing.
+func powerShellText(t *testing.T, w *workspace) {
+	var prefix string
+	for _, kv := range w.env {
+		if value, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
+			prefix = value
+		}
+	}
+	own := filepath.Join(prefix, "drive_c/windows/system32/WindowsPowerShell")
+	if err := os.MkdirAll(filepath.Join(own, "v1.0"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "v1.0/powershell.exe"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(own)
+	w.ok(t, []string{"tool", "show", "run_shell_command"}, "a command of the shell powershell (not bash)")
+	w.adze(t, "permission", "check", "--", "ls").has(t, []string{"permission", "check"}, "ask", "powershell")
+	w.adze(t, "doctor").has(t, []string{"doctor"}, "powershell.exe", "none: Adze has no sandbox for this system", "4 problems found")
+	w.served(t,
+		asks("c0", "run_shell_command", map[string]any{"command": "ls"}, "Commands run with powershell, not bash. Write them for powershell."),
+		openaitest.Answer{Expect: []string{"requires approval"}, Text: "denied"})
+	w.ok(t, []string{"-p", "go"}, "denied")
+}
