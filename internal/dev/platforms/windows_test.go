@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +85,11 @@ func inWine(t *testing.T) *machine {
 // the program of a release.
 func deletes(t *testing.T) string {
 	t.Helper()
-	dir, file := t.TempDir(), filepath.Join(runtime.GOROOT(), "src/internal/syscall/windows/at_windows.go")
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, file := t.TempDir(), filepath.Join(strings.TrimSpace(string(root)), "src/internal/syscall/windows/at_windows.go")
 	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
