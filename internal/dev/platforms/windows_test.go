@@ -36,6 +36,7 @@ func TestWindows(t *testing.T) {
 
 func TestWindowsLibrary(t *testing.T) {
 	wanted(t, "windows", wine, assembler)
+	notShort(t)
 	inWine(t).test(t, windowsUnits)
 }
 
