@@ -14,11 +14,15 @@ type unit struct {
 	skip map[string]string
 }
 
-// test runs tests of packages. Those that skip themselves are counted.
-func (m *machine) test(t *testing.T, units []unit) {
+func notShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the tests of packages")
 	}
+}
+
+// test runs tests of packages. Those that skip themselves are counted.
+func (m *machine) test(t *testing.T, units []unit) {
+	notShort(t)
 	for _, u := range units {
 		t.Run(strings.NewReplacer("/", "_", "_...", "").Replace(u.dir), func(t *testing.T) { m.testUnit(t, u) })
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +36,7 @@ func TestWindows(t *testing.T) {
 
 func TestWindowsLibrary(t *testing.T) {
 	wanted(t, "windows", wine, assembler)
+	notShort(t)
 	inWine(t).test(t, windowsUnits)
 }
 
@@ -86,7 +86,11 @@ func inWine(t *testing.T) *machine {
 // the program of a release.
 func deletes(t *testing.T) string {
 	t.Helper()
-	dir, file := t.TempDir(), filepath.Join(runtime.GOROOT(), "src/internal/syscall/windows/at_windows.go")
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, file := t.TempDir(), filepath.Join(strings.TrimSpace(string(root)), "src/internal/syscall/windows/at_windows.go")
 	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
