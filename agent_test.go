@@ -98,8 +98,10 @@ func TestRun(t *testing.T) {
 	a := opened(t, adze.Dir(dir), adze.UseModel(recorded(t, `{"thought":"hm"}`, `{"text":"I write."}`,
 		`{"usage":{"input":10,"output":2}}`, calls("1", "write_file", map[string]any{"file_path": path, "content": "x\n"}), done)),
 		adze.Ask(func(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-			if questions++; exists(path) || why.Why() == "" {
-				t.Errorf("%s: %s", r.Description, why.Why())
+			questions++
+			text := adze.Question(r, why)
+			if exists(path) || !strings.Contains(text, "+x") || !strings.Contains(text, "\nNeeds approval: ") {
+				t.Errorf("the question is %s", text)
 			}
 			return tool.Decision{Verdict: tool.Allow}, nil
 		}))

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/serve"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -100,6 +101,10 @@ func Ask(ask tool.Asker) Option {
 		return nil
 	}
 }
+
+// Question returns everything that a user should see before approving a call, as text for a terminal or a page: what it
+// does, why it requires approval, warnings, and the changes or the command in Markdown.
+func Question(r tool.Request, why tool.Decision) string { return tool.Visible(serve.Question(r, why)) }
 
 // Mode is what happens to calls that no rule matches; without it [permission.Default].
 func Mode(m permission.Mode) Option {

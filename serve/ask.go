@@ -32,7 +32,7 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 	} else if form == nil {
 		form = yesForm(why.Offer)
 	}
-	p := &mcp.ElicitParams{Mode: "form", Message: shown(r, why), RequestedSchema: form}
+	p := &mcp.ElicitParams{Mode: "form", Message: Question(r, why), RequestedSchema: form}
 	if r.Form == nil { // Claude Code and its SDK show this as the heading of a permission prompt
 		title, _, _ := strings.Cut(p.Message, "\n")
 		p.Meta = mcp.Meta{"anthropic/permissionDisplay": map[string]string{
@@ -118,10 +118,10 @@ func denied(why tool.Decision, cause string) error {
 	return d
 }
 
-// shown returns everything that a user should see before approving a call. Clients show the first lines (Claude Code
+// Question returns everything that a user should see before approving a call. Clients show the first lines (Claude Code
 // three) and the rest only after scrolling: the first line says what would happen, the second why it requires approval,
 // the third has warnings.
-func shown(r tool.Request, why tool.Decision) string {
+func Question(r tool.Request, why tool.Decision) string {
 	what, warnings := r.Description, []string(nil)
 	switch c := r.Confirm.(type) {
 	case tool.FileDiff:

@@ -87,7 +87,7 @@ func TestFirstLinesOfAQuestion(t *testing.T) {
 			"Run " + long[:maxLine] + " … (1005 more characters below)\nNeeds approval: it writes"},
 		"anything else": {"fetch https://example.com", tool.Literal("all"), "Fetch https://example.com\nNeeds approval: it writes"},
 	} {
-		got := shown(tool.Request{Invocation: tool.Invocation{Description: c.description, Confirm: c.confirm}}, tool.Decision{Reason: "it writes"})
+		got := Question(tool.Request{Invocation: tool.Invocation{Description: c.description, Confirm: c.confirm}}, tool.Decision{Reason: "it writes"})
 		if !strings.HasPrefix(got, c.want+"\n\n") || !strings.HasSuffix(got, c.confirm.Markdown()) {
 			t.Errorf("%s:\n%.1500s\nwant\n%s", name, got, c.want)
 		}

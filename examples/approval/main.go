@@ -40,7 +40,7 @@ type question struct {
 
 // ask is called for one question at a time.
 func (p *page) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	q := &question{rand.Text(), fmt.Sprintln(r.Description, why.Why(), r.Confirm), make(chan tool.Verdict, 1)}
+	q := &question{rand.Text(), adze.Question(r, why), make(chan tool.Verdict, 1)}
 	p.open.Store(q)
 	defer p.open.Store(nil)
 	select {

@@ -63,8 +63,8 @@ func run(ctx context.Context, w io.Writer, ask tool.Asker, cmd ...string) error 
 	return nil
 }
 
-func onTerminal(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
-	fmt.Printf("%s\nAllow? [y/n] ", r.Confirm)
+func onTerminal(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	fmt.Printf("%s\nAllow? [y/n] ", adze.Question(r, why))
 	var answer string
 	if fmt.Scan(&answer); answer == "y" {
 		return tool.Decision{Verdict: tool.Allow}, nil
