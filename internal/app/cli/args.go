@@ -56,6 +56,9 @@ type options struct {
 	record      recordOptions
 	replay      replayOptions
 
+	promptTool string    // what answers permission prompts
+	mcp        mcpConfig // servers for this run
+
 	screenReader bool
 	acp          bool // serve an editor
 

@@ -322,6 +322,8 @@ func checkFormats(o *options) error {
 	switch {
 	case o.input == "stream-json" && o.format != formatStreamJSON:
 		return usagef("--input-format stream-json needs --output-format stream-json")
+	case o.promptTool != "" && o.input != "stream-json":
+		return usagef("--permission-prompt-tool needs --input-format stream-json")
 	case o.partial && o.format != formatStreamJSON:
 		return usagef("--include-partial-messages needs --output-format stream-json")
 	case o.input == "stream-json" && o.hasSchema:

@@ -46,7 +46,14 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	}
 	so.Dir, so.AddDirs, so.Flags = dir, addDirs, settingFlags(o)
 	so.SystemPrompt, so.AppendSystemPrompt = o.systemPrompt, o.appendPrompt
-	return session.Open(env.session(), so)
+	s, err := session.Open(env.session(), so)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Outside.Use(o.mcp.servers, o.mcp.only); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // openRun opens the session of a prompt, with its log and its recording. end closes them.

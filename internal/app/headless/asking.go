@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
@@ -153,7 +154,7 @@ func question(q *approval.Question) canUseTool {
 		verb = "Edit"
 	}
 	return canUseTool{
-		Subtype: "can_use_tool", Tool: r.Declaration.Name, ID: r.Call.ID, Input: argsOf(r),
+		Subtype: "can_use_tool", Tool: discover.LongName(r.Declaration), ID: r.Call.ID, Input: argsOf(r),
 		Suggestions: []suggestion{
 			{"allow", "Allow", verb + ": " + r.Description},
 			{"deny", "Deny", "Don't run this call"},

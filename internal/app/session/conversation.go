@@ -199,6 +199,12 @@ func (s *Session) SystemPrompt() string {
 		s.Env.Time()))
 }
 
+// SetPrompts changes what [Options] sets: a new system prompt, and an addition. It must be called before Converse; ""
+// changes nothing.
+func (s *Session) SetPrompts(replaced, appended string) {
+	s.replaced, s.appended = cmp.Or(replaced, s.replaced), cmp.Or(appended, s.appended)
+}
+
 // leading returns the system prompt of the first agent, with the user's replacements and additions.
 func (s *Session) leading(memory string, plan bool, now time.Time) string {
 	around := s.surroundings(memory, plan, now)

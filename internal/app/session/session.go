@@ -209,9 +209,8 @@ func (s *Session) registry(single bool) *tool.Registry {
 		offered[t.Declaration().Name] = true
 	}
 	r := tool.NewRegistry(s.Tools.All()...)
-	r.Hide(func(d tool.Declaration) bool {
-		return s.Rules.Removed(d) || !single && d.Origin == "" && !offered[d.Name]
-	})
+	r.Hide(func(d tool.Declaration) bool { return !single && d.Origin == "" && !offered[d.Name] })
+	r.Exclude(s.Rules.Removed)
 	return r
 }
 
