@@ -24,7 +24,7 @@ type initialization struct {
 	Append       string                     `json:"appendSystemPrompt"`
 }
 
-// known returns the names of the fields that have an effect here, and those that an answer may ignore: they don't
+// known returns the names of the fields that have an effect here, and those that may be ignored: they don't
 // change what calls may do. Others are errors.
 func known() []string {
 	return []string{
@@ -36,8 +36,20 @@ func known() []string {
 	}
 }
 
-// initialize applies everything or nothing.
+// initialize sets up the session. After an error, prompts fail until an initialize succeeds: a program may send them
+// without waiting for the response.
 func (h *host) initialize(_ context.Context, request json.RawMessage) (any, error) {
+	response, err := h.setUp(request)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.begun {
+		h.notSetUp = err
+	}
+	return response, err
+}
+
+// setUp applies everything or nothing.
+func (h *host) setUp(request json.RawMessage) (any, error) {
 	if err := onlyFields("initialize", request, known()...); err != nil {
 		return nil, err
 	}
