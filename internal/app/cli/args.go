@@ -40,6 +40,7 @@ type options struct {
 	headers     []string      // of a server: K: V
 	http, sse   string        // addresses of servers
 	tools       string        // names, separated by commas
+	hasTools    bool
 	yes         bool
 	undo        undoOptions
 	remove      bool

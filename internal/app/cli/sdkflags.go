@@ -27,12 +27,6 @@ func sdkFlags(o *options) []flag {
 		{long: "allow-dangerously-skip-permissions", on: cmdPrompt, hidden: true, to: nothing},
 		{long: "permission-prompt-tool", value: "stdio", on: cmdPrompt, hidden: true, among: []string{"stdio"},
 			to: text(&o.promptTool)},
-		{long: "tools", value: "A,B", on: cmdPrompt, hidden: true, to: func(v string) error {
-			if v == "default" {
-				return nil
-			}
-			return list(&o.coreTools)(v)
-		}},
 		{long: "setting-sources", value: "A,B", on: cmdPrompt, hidden: true, to: func(v string) error {
 			given := elements(v)
 			for _, all := range []string{"user", "project", "local"} {
@@ -42,8 +36,8 @@ func sdkFlags(o *options) []flag {
 			}
 			return nil
 		}},
-		{long: "mcp-config", value: "FILE|JSON", on: cmdPrompt, about: "add the MCP servers of this file or text, in the " +
-			"format of .mcp.json (repeatable)", to: o.mcp.add},
+		{long: "mcp-config", value: "FILE|JSON", on: cmdPrompt,
+			about: "add the MCP servers of this file or text, in the format of .mcp.json (repeatable)", to: o.mcp.add},
 		{long: "strict-mcp-config", on: cmdPrompt, about: "use no other MCP servers than those of --mcp-config",
 			to: yes(&o.mcp.only)},
 	}

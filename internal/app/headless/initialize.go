@@ -108,7 +108,7 @@ func (h *host) setUp(request json.RawMessage) (any, error) {
 	return response, nil
 }
 
-// described returns what a program learns about the session: for Qwen Code's SDK its capabilities, for Claude's the rest.
+// described returns what a program learns about the session: Qwen Code's SDK reads the capabilities, Claude's the rest.
 func (h *host) described() map[string]any {
 	commands, agents := []any{}, []any{}
 	for _, c := range h.out.o.Commands.List() {

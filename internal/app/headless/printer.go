@@ -147,7 +147,8 @@ func (j *Printer) Begin() {
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": j.session, "session_id": j.session,
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.Policy.Mode().String(), "permissionMode": s.Policy.Mode().String(), "slash_commands": j.o.Commands.Names(),
+		"permission_mode": s.Policy.Mode().String(), "permissionMode": s.Policy.Mode().String(),
+		"slash_commands": j.o.Commands.Names(),
 		"agents": agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})
 }

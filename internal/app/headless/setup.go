@@ -1,6 +1,7 @@
 package headless
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,8 +118,8 @@ func roles(agents []subagent) ([]agent.Role, error) {
 	return out, nil
 }
 
-// programServers are the MCP servers in the program, and whether it trusts them: those of Qwen Code's SDK, an object, it
-// does; Claude's SDK, which sends a list of names, is asked about each call.
+// programServers are the MCP servers in the program, and whether their tools run without approval: those of Qwen Code's
+// SDK, which are an object, and not those of Claude's, which are a list of names.
 type programServers struct {
 	names   []string
 	trusted bool
@@ -129,18 +130,17 @@ func (p *programServers) UnmarshalJSON(raw []byte) error {
 	if json.Unmarshal(raw, &p.names) == nil {
 		return nil
 	}
-	var named map[string]*struct {
-		Name string `json:"name"`
-	}
+	var named map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &named); err != nil {
 		return errors.New("sdkMcpServers: expected names, or objects by name")
 	}
 	p.trusted = true
 	for _, key := range slices.Sorted(maps.Keys(named)) {
-		if s := named[key]; s != nil && s.Name != "" {
-			key = s.Name
+		var s struct{ Name string }
+		if err := json.Unmarshal(named[key], &s); err != nil {
+			return fmt.Errorf("sdkMcpServers.%s: expected an object", key)
 		}
-		p.names = append(p.names, key)
+		p.names = append(p.names, cmp.Or(s.Name, key))
 	}
 	return nil
 }

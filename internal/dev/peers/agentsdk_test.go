@@ -74,6 +74,10 @@ func TestAgentSDK(t *testing.T) {
 		{"deny", writing("not today"), agentRun{Results: ok, Asked: []string{"write_file"}, Denials: []string{"write_file"}}, ""},
 		{"nobody", writing("Permission denied"), agentRun{Results: ok, Denials: []string{"write_file"}}, ""},
 		{"plan", writing("plan mode"), agentRun{Results: ok, Asked: []string{}, Modes: []string{"plan"}}, ""},
+		{"updated", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), write(t, p), text("ok")}
+		}, agentRun{Results: ok, Asked: []string{"write_file"}}, "written"},
+		{"updatedRules", writing("updatedPermissions: addRules deny isn't supported"), agentRun{Results: ok, Denials: []string{"write_file"}}, ""},
 		{"edits", writing(), agentRun{Results: ok, Asked: []string{}, Modes: []string{"auto-edit"}}, "written"},
 		{"bypass", writing(), agentRun{Results: ok, Modes: []string{"yolo"}}, "written"},
 		{"replaced", answers(openaitest.Answer{Text: "ok", Expect: []string{"You are a parrot."}, Absent: []string{"You are Adze"}}), agentRun{Results: ok}, ""},
