@@ -16,6 +16,7 @@ type Surroundings struct {
 	AddDirs   []string  // further directories of the workspace
 	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
+	Place     string    // where it runs for the user: "an editor"; "": the terminal
 	NoUser    bool      // no user can answer questions or approve calls
 	Base      string    // instructions in place of Adze's own; "": Adze's own
 	Extra     string    // instructions from the user and the project
@@ -40,7 +41,11 @@ func SystemPrompt(s Surroundings) string {
 	if s.Base != "" {
 		own = placeText
 	}
-	text := strings.NewReplacer("{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(own)
+	place := s.Place
+	if place == "" {
+		place = "the user's terminal"
+	}
+	text := strings.NewReplacer("{{place}}", place, "{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(own)
 	if s.Base != "" {
 		text = strings.TrimSpace(s.Base) + text
 	}

@@ -88,6 +88,20 @@ type sessionResult struct {
 	Options   []configOption `json:"configOptions"`
 }
 
+// promptResult is the response to session/prompt. Usage is not yet in the protocol's stable part.
+type promptResult struct {
+	Reason string `json:"stopReason"`
+	Usage  *usage `json:"usage,omitempty"`
+}
+
+type usage struct {
+	Total       int `json:"totalTokens"`
+	Input       int `json:"inputTokens"`
+	Output      int `json:"outputTokens"`
+	CachedRead  int `json:"cachedReadTokens,omitempty"`
+	CachedWrite int `json:"cachedWriteTokens,omitempty"`
+}
+
 type modeState struct {
 	Current   string        `json:"currentModeId"`
 	Available []sessionMode `json:"availableModes"`
@@ -200,9 +214,10 @@ type toolCall struct {
 	ID        string          `json:"toolCallId"`
 	Name      string          `json:"name,omitempty"`
 	Kind      string          `json:"kind,omitempty"`
-	Content   []toolContent   `json:"content,omitempty"`
+	Content   []toolContent   `json:"content,omitzero"` // empty: what was shown before is replaced by nothing
 	Locations []location      `json:"locations,omitempty"`
 	Input     json.RawMessage `json:"rawInput,omitempty"`
+	Output    any             `json:"rawOutput,omitempty"`
 	Title     string          `json:"title,omitempty"`
 	Status    string          `json:"status,omitempty"`
 }

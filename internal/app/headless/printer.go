@@ -149,7 +149,7 @@ func (j *Printer) Begin() {
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
 		"permission_mode": s.Policy.Mode().String(), "permissionMode": s.Policy.Mode().String(),
 		"slash_commands": j.o.Commands.Names(),
-		"agents": agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
+		"agents":         agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})
 }
 

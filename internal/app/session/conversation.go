@@ -220,6 +220,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 		memory += "\n" + planText + s.planEnd()
 	}
 	return agent.Surroundings{
+		Place:     s.place,
 		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.Env.HasUser,
 		Extra: s.Tools.Mask(memory),
 	}

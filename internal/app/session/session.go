@@ -76,6 +76,7 @@ type Session struct {
 
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
+	place              string
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
@@ -107,6 +108,8 @@ type Options struct {
 	Record *recording.Options
 	// SystemPrompt replaces the first agent's instructions, and AppendSystemPrompt is added to its system prompt.
 	SystemPrompt, AppendSystemPrompt string
+	// Place is where the agent runs for the user, as in [agent.Surroundings].
+	Place string
 	// Result is the schema of the result that the model returns instead of text; nil: text.
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
@@ -125,7 +128,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s := &Session{
 		ID: o.Record.SessionID(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
-		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
+		wake: make(chan struct{}, 1), result: o.Result, place: o.Place, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	s.Tasks = backgroundTasks{s}
 	trusted := false
