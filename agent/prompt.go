@@ -45,7 +45,8 @@ func SystemPrompt(s Surroundings) string {
 	if place == "" {
 		place = "the user's terminal"
 	}
-	text := strings.NewReplacer("{{place}}", place, "{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(own)
+	text := strings.NewReplacer("{{place}}", place, "{{workspace}}", s.Workspace, "{{date}}", date,
+		"{{platform}}", s.Platform).Replace(own)
 	if s.Base != "" {
 		text = strings.TrimSpace(s.Base) + text
 	}

@@ -218,7 +218,7 @@ func (r *replayer) describe(c *replayedCall) toolCall {
 		}
 	case err == nil:
 		request.Declaration = known.Declaration()
-		if inv, err := known.Prepare(r.talk.server.ctx, c.made.Args); err == nil && inv != nil {
+		if inv, _ := known.Prepare(r.talk.server.ctx, c.made.Args); inv != nil { // also with an error, as in the executor
 			request.Access, request.Description = inv.Access, inv.Description
 			request.Confirm = inv.Confirm
 		}

@@ -274,7 +274,7 @@ func (s *server) open(ctx context.Context, p sessionParams, servers map[string]d
 	record *recording.Options) (*talk, error) {
 	t := &talk{server: s, listed: make(chan struct{})}
 	one, err := s.o.Open(Start{
-		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,
+		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note, Write: t.writer(),
 	})
 	if err != nil {
 		return nil, errorf(codeInternal, "%v", err)

@@ -11,7 +11,8 @@ type initializeParams struct {
 
 type clientCapabilities struct {
 	FS struct {
-		ReadTextFile bool `json:"readTextFile"`
+		ReadTextFile  bool `json:"readTextFile"`
+		WriteTextFile bool `json:"writeTextFile"`
 	} `json:"fs"`
 	Session struct {
 		Compaction *struct{} `json:"compaction"`

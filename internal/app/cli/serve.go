@@ -247,7 +247,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 			}
 			return session.Open(own.session(), session.Options{
 				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record,
-				Flags: settingFlags(o), Sampling: true, Log: record, Place: "an editor",
+				Flags: settingFlags(o), Sampling: true, Log: record, Place: "an editor", Editor: start.Write,
 				SystemPrompt: o.systemPrompt, AppendSystemPrompt: o.appendPrompt,
 			})
 		},

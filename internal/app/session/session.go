@@ -110,6 +110,8 @@ type Options struct {
 	SystemPrompt, AppendSystemPrompt string
 	// Place is where the agent runs for the user, as in [agent.Surroundings].
 	Place string
+	// Editor writes files in the user's editor; nil: there is none. See [builtin.Options].
+	Editor func(ctx context.Context, path, text string) error
 	// Result is the schema of the result that the model returns instead of text; nil: text.
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
@@ -236,7 +238,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		MaskEnviron: append(slices.Clip(s.Directory.Env.ProgramEnviron()), s.secrets...),
 		NoSecrets:   settings.Texts(s.Settings.Tools.NotSecret),
 		PassEnv:     settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
-		Output: s.long.output,
+		Output: s.long.output, Editor: o.Editor,
 		Kept:   func(c tool.Call, paths []builtin.KeptPath) { s.Effects.Kept(c, paths) },
 		Mode:   func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
 		Session: true, Exclude: s.Rules.Removed,
