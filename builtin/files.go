@@ -41,7 +41,7 @@ type files struct {
 
 	history      func(by string) (string, error) // see Options.History
 	editor       func(ctx context.Context, path, text string) error
-	contextNames []string                        // names of context files
+	contextNames []string // names of context files
 	offer        *offer
 }
 

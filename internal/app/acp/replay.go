@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -218,10 +219,7 @@ func (r *replayer) describe(c *replayedCall) toolCall {
 		}
 	case err == nil:
 		request.Declaration = known.Declaration()
-		if inv, _ := known.Prepare(r.talk.server.ctx, c.made.Args); inv != nil { // also with an error, as in the executor
-			request.Access, request.Description = inv.Access, inv.Description
-			request.Confirm = inv.Confirm
-		}
+		request = r.talk.prepared(request)
 	}
 	if c.finished != nil {
 		if d, ok := c.finished.Outcome.Result.Display.(tool.FileDiff); ok {
@@ -251,6 +249,12 @@ func (r *replayer) end(c *replayedCall) toolCall {
 			out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
 		} else if c.finished.Todos != nil {
 			out.Result.Display = c.todos()
+		}
+		if read, ok := o.Result.Display.(tool.Opaque); ok {
+			var d agent.TaskDisplay
+			if json.Unmarshal(read.JSON, &d) == nil && d.Type == "task_execution" {
+				out.Result.Display = d
+			}
 		}
 	default: // it was denied, its arguments are invalid, or the session ended before it
 		out = tool.Outcome{Status: tool.StatusError, Error: &tool.Failure{}, Result: tool.Result{Content: c.response}}

@@ -173,6 +173,18 @@ func (t *talk) announce(r tool.Request) {
 	}
 }
 
+// prepared returns a call with what it would do. To prepare a call changes nothing.
+func (t *talk) prepared(r tool.Request) tool.Request {
+	known, err := t.session.Executor.Registry.Lookup(r.Call.Name)
+	if err != nil {
+		return r
+	}
+	if inv, _ := known.Prepare(t.server.ctx, r.Call.Args); inv != nil { // also with an error, as in the executor
+		r.Access, r.Description, r.Confirm = inv.Access, inv.Description, inv.Confirm
+	}
+	return r
+}
+
 // describe returns a call before it runs.
 func describe(r tool.Request) toolCall {
 	c := toolCall{
@@ -279,8 +291,12 @@ func (t *talk) done(e tool.Event) {
 	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	c := t.ended(callID(e.Request.Call), *e.Outcome, e.Request.Declaration.Kind,
-		t.calls.ran(callID(e.Request.Call), false))
+	ran := t.calls.ran(callID(e.Request.Call), false)
+	c := t.ended(callID(e.Request.Call), *e.Outcome, e.Request.Declaration.Kind, ran)
+	if !ran && e.Request.Description == "" { // it ended before it was prepared
+		about := describe(t.prepared(e.Request))
+		c.Title, c.Locations = about.Title, about.Locations
+	}
 	t.send(callUpdate{"tool_call_update", c})
 	if list, ok := e.Outcome.Result.Display.(todo.List); ok && e.Outcome.Error == nil &&
 		e.Request.Call.By == "" {
