@@ -3,9 +3,10 @@
 //
 //	err := acp.Serve(ctx, acp.Options{In: os.Stdin, Out: os.Stdout, Open: open})
 //
-// The editor shows the conversation and asks the user. Files are read on disk, and commands run in Adze's own sandbox: the
-// editor's files and terminals would lose bytes, hashes and the sandbox. Before an edit, Adze asks the editor whether the
-// file has unsaved changes. Then the editor writes it, and Adze restores the bytes that the editor didn't keep.
+// The editor shows the conversation and asks the user. Files are read on disk, and commands run in Adze's own sandbox:
+// the editor's files and terminals would lose bytes, hashes and the sandbox. Before an edit, Adze asks the editor
+// whether the file has unsaved changes. Then the editor writes it, and Adze restores the bytes that the editor didn't
+// keep.
 package acp
 
 import (

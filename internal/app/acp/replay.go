@@ -56,7 +56,8 @@ func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 			continue
 		case journal.TypeCompacted: // its contents were sent before
 			e.Data = nil
-		case journal.TypeOpened, journal.TypeAsked, journal.TypeResponses, journal.TypeMessage, journal.TypeStarted, journal.TypeFinished,
+		case journal.TypeOpened, journal.TypeAsked, journal.TypeResponses, journal.TypeMessage,
+			journal.TypeStarted, journal.TypeFinished,
 			journal.TypeAnswer:
 		default:
 			continue

@@ -130,7 +130,8 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s := &Session{
 		ID: o.Record.SessionID(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
-		wake: make(chan struct{}, 1), result: o.Result, place: o.Place, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
+		wake: make(chan struct{}, 1), result: o.Result, place: o.Place,
+		replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	s.Tasks = backgroundTasks{s}
 	trusted := false
