@@ -17,6 +17,7 @@ type Surroundings struct {
 	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
 	Shell     string    // that runs commands, if it isn't bash
+	Place     string    // where it runs for the user: "an editor"; "": the terminal
 	NoUser    bool      // no user can answer questions or approve calls
 	Base      string    // instructions in place of Adze's own; "": Adze's own
 	Extra     string    // instructions from the user and the project
@@ -41,7 +42,12 @@ func SystemPrompt(s Surroundings) string {
 	if s.Base != "" {
 		own = placeText
 	}
-	text := strings.NewReplacer("{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(own)
+	place := s.Place
+	if place == "" {
+		place = "the user's terminal"
+	}
+	text := strings.NewReplacer("{{place}}", place, "{{workspace}}", s.Workspace, "{{date}}", date,
+		"{{platform}}", s.Platform).Replace(own)
 	if s.Base != "" {
 		text = strings.TrimSpace(s.Base) + text
 	}

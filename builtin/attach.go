@@ -1,17 +1,21 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/tool"
 )
 
-// Mention is an @path in a prompt that names files: @main.go, @src/, @"my notes.txt", @my\ notes.txt, @src/**/*.go.
+// Mention is an @path in a prompt that names files: @main.go, @src/, @"my notes.txt", @my\ notes.txt, @src/**/*.go, or
+// lines of one: @main.go#L10, @main.go#L10:20.
 type Mention struct {
 	Text   string      // as written in the prompt, with the @
 	Absent bool        // it looks like a path, and the file doesn't exist
@@ -98,9 +102,32 @@ func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 			return ms, end - (len(name) - n)
 		}
 	}
+	if file, lines, ok := cutLines(shorter); ok {
+		end := end - (len(name) - len(shorter))
+		if ms := s.standsFor(file, prompt[start:end], false); ms != nil {
+			for i := range ms {
+				ms[i].target.lines = lines
+			}
+			return ms, end
+		}
+	}
 	pattern := strings.TrimRight(name, ".,;:!?)>'\"`")
 	end -= len(name) - len(pattern)
 	return s.standsFor(pattern, prompt[start:end], true), end
+}
+
+// lineSuffix is the part of a link that names lines: #L10, #L10:20, #L10-20, #L10-L20.
+var lineSuffix = lazy.Regexp(`^(.+)#L([1-9][0-9]{0,8})(?:[:-]L?([1-9][0-9]{0,8}))?$`)
+
+// cutLines cuts the lines from the end of a name.
+func cutLines(name string) (file string, lines lineRange, ok bool) {
+	m := lineSuffix().FindStringSubmatch(name)
+	if m == nil {
+		return "", lineRange{}, false
+	}
+	lines.first, _ = strconv.Atoi(m[2])
+	lines.last, _ = strconv.Atoi(cmp.Or(m[3], m[2]))
+	return m[1], lines, lines.last >= lines.first
 }
 
 // standsFor returns the mentions for a name or a pattern.

@@ -260,6 +260,13 @@ func (f *files) commit(ctx context.Context, list ...*change) ([]string, error) {
 		if c.was.exists {
 			o.Old = &c.was.hash
 		}
+		if len(list) == 1 {
+			old, written, err := f.throughEditor(ctx, c)
+			if err != nil || written {
+				return []string{""}, err
+			}
+			o.Old = old
+		}
 		steps[i] = atomicfile.Step{Path: c.was.path.Abs, Options: o}
 		if !c.deletes {
 			steps[i].Content = c.now

@@ -40,7 +40,8 @@ type files struct {
 	secrets secrets
 
 	history      func(by string) (string, error) // see Options.History
-	contextNames []string                        // names of context files
+	editor       func(ctx context.Context, path, text string) error
+	contextNames []string // names of context files
 	offer        *offer
 }
 
@@ -67,6 +68,7 @@ func newFiles(o Options) (*files, error) {
 
 		secrets:      newSecrets(ws, o),
 		history:      o.History,
+		editor:       o.Editor,
 		contextNames: o.ContextNames,
 		offer:        &offer{},
 	}, nil

@@ -26,7 +26,11 @@ type target struct {
 	pattern   string // of paths below at; "": all
 	refused   error
 	missing   bool // the file doesn't exist: at is where it would be
+	lines     lineRange
 }
+
+// lineRange are the lines of a file to read, from 1; zero: all.
+type lineRange struct{ first, last int }
 
 func (t target) access() tool.Access {
 	if t.directory {
@@ -145,6 +149,7 @@ type gathered struct {
 type candidate struct {
 	path  workspace.Path
 	named bool // named directly or by its type, so that it is included even if it isn't text
+	lines lineRange
 }
 
 // skip is a skipped file, or several, with the reason.
@@ -166,9 +171,9 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 			g.skip(t.spec, "file not found")
 		case t.refused != nil:
 			g.skip(t.at.Rel, "%v", t.refused)
-		case !t.directory && !once[t.at.Abs]:
-			once[t.at.Abs] = true
-			g.files = append(g.files, candidate{t.at, true})
+		case !t.directory && (t.lines != lineRange{} || !once[t.at.Abs]):
+			once[t.at.Abs] = once[t.at.Abs] || t.lines == lineRange{}
+			g.files = append(g.files, candidate{t.at, true, t.lines})
 		case t.directory:
 			if err := f.gatherDirectory(ctx, g, t, w, once); err != nil {
 				return g, err
@@ -261,6 +266,6 @@ func (f *files) consider(g *gathered, t target, path string, once map[string]boo
 		return
 	}
 	ext := filepath.Ext(p.Abs)
-	g.files = append(g.files, candidate{p, ext != "" && strings.HasSuffix(strings.ToLower(t.pattern),
+	g.files = append(g.files, candidate{path: p, named: ext != "" && strings.HasSuffix(strings.ToLower(t.pattern),
 		strings.ToLower(ext))})
 }

@@ -26,6 +26,7 @@ const (
 type block struct {
 	path   workspace.Path
 	header string // "" : the whole file
+	lines  lineRange
 	parts  []tool.Part
 }
 
@@ -56,7 +57,7 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 				f.offer.hint("read_file", "; use read_file"))
 		case isText:
 			texts, sizes, bytes = append(texts, len(blocks)), append(sizes, size), bytes+size
-			blocks = append(blocks, block{path: c.path})
+			blocks = append(blocks, block{path: c.path, lines: c.lines})
 		case !c.named:
 			g.skip(c.path.Rel, "%s; name it, or its kind, to have it read", t.Describe(size))
 		case media == sharedMedia:
@@ -124,7 +125,11 @@ func (f *files) readShare(ctx context.Context, g *gathered, b *block, share int)
 		return
 	}
 	defer file.Close()
-	x, err := f.excerptOfFile(ctx, file, window{chars: share})
+	w := window{chars: share}
+	if l := b.lines; l.first > 0 {
+		w = window{first: l.first, lines: l.last - l.first + 1, chars: maxChars}
+	}
+	x, err := f.excerptOfFile(ctx, file, w)
 	switch {
 	case errors.Is(err, text.ErrBinary):
 		g.skip(b.path.Rel, "binary data")

@@ -45,7 +45,10 @@ type remoteTool struct {
 // tool returns the tool that a server offers.
 func (l *link) tool(r remote) tool.Tool {
 	name, print := clean.Name(l.alias, r.Name), r.print(l.conf.Identity())
-	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
+	aliases := []string{long + name}
+	if written := long + l.alias + "__" + r.Name; written != aliases[0] {
+		aliases = append(aliases, written)
+	}
 	if l.set.alone {
 		aliases = append(aliases, r.Name)
 	}
@@ -60,7 +63,20 @@ func (l *link) tool(r remote) tool.Tool {
 }
 
 // Origin returns the Origin of the tools of a server.
-func Origin(alias string) string { return "mcp:" + alias }
+func Origin(alias string) string { return origin + alias }
+
+const (
+	origin = "mcp:"
+	long   = "mcp__"
+)
+
+// LongName returns the name of a tool in protocols and hooks: those of MCP servers are mcp__server__tool there.
+func LongName(d tool.Declaration) string {
+	if strings.HasPrefix(d.Origin, origin) {
+		return long + strings.TrimPrefix(d.Name, long)
+	}
+	return d.Name
+}
 
 // Declaration implements [tool.Tool].
 func (t *remoteTool) Declaration() tool.Declaration { return t.declaration }

@@ -17,11 +17,12 @@ import (
 // Registry contains tools by name. Its zero value is empty and ready to use. A call keeps the tool it was looked up
 // with, so that tools can change while calls run.
 type Registry struct {
-	mu      sync.RWMutex
-	origins []string // in the order they were first set; "" is always searched first
-	tools   map[string][]Tool
-	hidden  func(Declaration) bool // nil: none is
-	changed chan struct{}          // see Changed; nil: no call waits
+	mu       sync.RWMutex
+	origins  []string // in the order they were first set; "" is always searched first
+	tools    map[string][]Tool
+	hidden   func(Declaration) bool // nil: none is
+	excluded func(Declaration) bool // nil: none is
+	changed  chan struct{}          // see Changed; nil: no call waits
 }
 
 // NewRegistry returns a registry of built-in tools. It panics if two have the same name: a bug in the program.
@@ -86,6 +87,14 @@ func (r *Registry) Hide(hidden func(Declaration) bool) {
 	r.announce()
 }
 
+// Exclude is Hide for tools that the user excludes: they are hidden too, and a call of one is denied, not unknown.
+func (r *Registry) Exclude(excluded func(Declaration) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.excluded = excluded
+	r.announce()
+}
+
 // Changed returns a channel that is closed when the tools change the next time.
 func (r *Registry) Changed() <-chan struct{} {
 	r.mu.Lock()
@@ -104,7 +113,11 @@ func (r *Registry) announce() {
 	}
 }
 
-func (r *Registry) hides(d Declaration) bool { return r.hidden != nil && r.hidden(d) }
+func (r *Registry) hides(d Declaration) bool {
+	return r.hidden != nil && r.hidden(d) || r.excludes(d)
+}
+
+func (r *Registry) excludes(d Declaration) bool { return r.excluded != nil && r.excluded(d) }
 
 func builtinFirst(a, b string) int {
 	switch {
@@ -172,21 +185,27 @@ func originName(origin string) string {
 
 // Lookup finds a tool by its name, by one of its aliases if no tool has that name, or by the display name and the rule
 // names of a built-in tool in any letter case ("Bash", "grep"). It accepts the additions of some models:
-// "functions.read_file", "functions.read_file:0". The error for an unknown name suggests a likely one.
+// "functions.read_file", "functions.read_file:0". The error for an unknown name suggests a likely one. The error for an
+// excluded tool is a denial.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	if r == nil {
 		return nil, unknownTool(name, nil)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	t, known := r.find(name)
-	if plain := plainName(name); t == nil && plain != name {
-		t, known = r.find(plain)
+	t, known := r.find(name, r.hides)
+	plain := plainName(name)
+	if t == nil && plain != name {
+		t, known = r.find(plain, r.hides)
 	}
-	if t == nil {
-		return nil, unknownTool(name, known)
+	if t != nil {
+		return t, nil
 	}
-	return t, nil
+	others := func(d Declaration) bool { return !r.excludes(d) }
+	if out, _ := r.find(plain, others); out != nil {
+		return nil, denial(humanize.Shorten(name, 100), Decision{Reason: "the tool is excluded in this session"})
+	}
+	return nil, unknownTool(name, known)
 }
 
 // Found is a call with the tool that it was looked up with.
@@ -254,14 +273,14 @@ func plainName(name string) string {
 	return plain
 }
 
-// find returns the tool of a name, else nil and the declarations of all visible tools.
-func (r *Registry) find(name string) (Tool, []Declaration) {
+// find returns the tool of a name, without those that skip reports, else nil and the declarations of all others.
+func (r *Registry) find(name string, skip func(Declaration) bool) (Tool, []Declaration) {
 	var known []Declaration
 	var aliased, foreign Tool
 	for _, origin := range r.origins {
 		for _, t := range r.tools[origin] {
 			d := t.Declaration()
-			if r.hides(d) {
+			if skip(d) {
 				continue
 			}
 			if d.Name == name {

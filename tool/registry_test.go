@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,6 +157,23 @@ func TestHide(t *testing.T) {
 	}
 	r.Hide(nil)
 	wantSame(t, "shown again", "read_file of ", found(r, "cat"))
+}
+
+// An excluded tool is hidden too, and a call of it by any of its names is denied.
+func TestExclude(t *testing.T) {
+	r := tool.NewRegistry(named("read_file", "", "cat"), named("edit", ""))
+	r.Exclude(func(d tool.Declaration) bool { return d.Name == "read_file" })
+	for _, name := range []string{"read_file", "cat", "functions.read_file:0"} {
+		_, err := r.Lookup(name)
+		if !errors.Is(err, tool.ErrDenied) || !strings.Contains(err.Error(), name+": the tool is excluded in this session") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(r.All()) != 1 || strings.Contains(found(r, "read_fil"), "Did you mean") {
+		t.Errorf("%v, %s", r.All(), found(r, "read_fil"))
+	}
+	o := begin(t.Context(), &tool.Executor{Registry: r}, "cat x").Wait()[0]
+	wantSame(t, "status", tool.StatusDenied, o.Status)
 }
 
 func TestNewRegistryPanicsOnTwoOfOneName(t *testing.T) {

@@ -3,9 +3,10 @@
 //
 //	err := acp.Serve(ctx, acp.Options{In: os.Stdin, Out: os.Stdout, Open: open})
 //
-// The editor shows the conversation and asks the user. Files are read and written on disk, and commands run in Adze's
-// own sandbox: the editor's files and terminals would lose bytes, hashes and the sandbox. The editor is only asked
-// whether a file that is about to be edited has unsaved changes.
+// The editor shows the conversation and asks the user. Files are read on disk, and commands run in Adze's own sandbox:
+// the editor's files and terminals would lose bytes, hashes and the sandbox. Before an edit, Adze asks the editor
+// whether the file has unsaved changes. Then the editor writes it, and Adze restores the bytes that the editor didn't
+// keep.
 package acp
 
 import (
@@ -46,6 +47,8 @@ type Start struct {
 	AddDirs []string
 	Record  *recording.Options
 	Tell    func(note string)
+	// Write writes a file in the editor; nil: the editor doesn't offer it.
+	Write func(ctx context.Context, path, text string) error
 }
 
 // server is the connection to one editor.

@@ -60,8 +60,8 @@ agent_message_chunk Done.`
 	want = `user_message_chunk change it
 agent_thought_chunk hm
 agent_message_chunk I look.
-tool_call toolCallId=c1 kind=read title=ReadFile DIR/a.txt status=completed content at a.txt
-tool_call toolCallId=c2 kind=edit title=Edit DIR/a.txt status=completed diff at a.txt
+tool_call toolCallId=c1 kind=read title=read a.txt status=completed content at a.txt
+tool_call toolCallId=c2 kind=edit title=edit a.txt status=completed diff at a.txt
 agent_message_chunk Done.`
 	if diff := cmp.Diff(want, e.story()); diff != "" {
 		t.Error(diff)
@@ -242,7 +242,7 @@ func TestOptions(t *testing.T) {
 	for _, o := range list(got["configOptions"]) {
 		current = append(current, o["id"].(string)+"="+o["currentValue"].(string))
 	}
-	if strings.Join(current, " ") != "mode=plan model=other" {
+	if strings.Join(current, " ") != "mode=plan model=other effort=default" {
 		t.Error(current)
 	}
 	e.call("session/set_config_option", map[string]any{"sessionId": id, "configId": "mode", "value": "auto-edit"})

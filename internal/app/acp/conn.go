@@ -120,7 +120,7 @@ func (c *conn) reject(id json.RawMessage, err error) {
 // errGone is the error of a request to an editor that has disconnected.
 var errGone = errors.New("the editor has closed the connection")
 
-// call sends a request and waits for the response. If ctx ends first, it cancels the request.
+// call sends a request and waits for the response; a nil result isn't read. If ctx ends first, it cancels the request.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	answered := make(chan message, 1)
 	c.mu.Lock()
@@ -140,6 +140,8 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 			return errGone
 		case m.Error != nil:
 			return m.Error
+		case result == nil:
+			return nil
 		}
 		if err := json.Unmarshal(m.Result, result); err != nil {
 			return fmt.Errorf("the editor's response to %s can't be read: %w", method, err)

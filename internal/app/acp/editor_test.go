@@ -87,7 +87,7 @@ func (e *editor) start() {
 			Open: func(s Start) (*session.Session, error) {
 				own := env
 				own.Tell = s.Tell
-				return session.Open(own, session.Options{Dir: s.Dir, AddDirs: s.AddDirs, Record: s.Record})
+				return session.Open(own, session.Options{Dir: s.Dir, AddDirs: s.AddDirs, Record: s.Record, Editor: s.Write, Place: "an editor"})
 			},
 		})
 		out.Close()

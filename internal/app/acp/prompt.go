@@ -75,7 +75,11 @@ func (p *prompted) add(text string, line bool) {
 // mention returns a link for the text of a prompt.
 func mention(uri, name string) string {
 	if path := filePath(uri); path != "" {
-		return "@" + strings.NewReplacer(`\`, `\\`, " ", `\ `).Replace(path)
+		_, lines, _ := strings.Cut(uri, "#")
+		if lines != "" {
+			lines = "#" + lines
+		}
+		return "@" + strings.NewReplacer(`\`, `\\`, " ", `\ `).Replace(path+lines)
 	}
 	if name == "" {
 		return uri

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -23,7 +24,7 @@ func (t *talk) replay(all journal.Sessions) error {
 	defer log.Close()
 	r := &replayer{talk: t, tools: map[string]tool.Declaration{}, calls: map[string]*replayedCall{}}
 	for _, e := range replayed(log, all.Store()) {
-		if e.Data == nil {
+		if e.Data == nil || e.Type == journal.TypeResponses && len(r.waiting) == 0 {
 			r.entry(e.Seq, e.Type, nil)
 			continue
 		}
@@ -32,9 +33,6 @@ func (t *talk) replay(all journal.Sessions) error {
 		}
 	}
 	r.flush(true)
-	if r.todos != nil {
-		r.put(planOf(r.todos))
-	}
 	r.send()
 	return nil
 }
@@ -56,9 +54,10 @@ func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 				out = out[:after]
 			}
 			continue
-		case journal.TypeResponses, journal.TypeCompacted: // their contents were sent before
+		case journal.TypeCompacted: // its contents were sent before
 			e.Data = nil
-		case journal.TypeOpened, journal.TypeAsked, journal.TypeMessage, journal.TypeStarted, journal.TypeFinished,
+		case journal.TypeOpened, journal.TypeAsked, journal.TypeResponses, journal.TypeMessage,
+			journal.TypeStarted, journal.TypeFinished,
 			journal.TypeAnswer:
 		default:
 			continue
@@ -77,8 +76,7 @@ type replayer struct {
 	tools   map[string]tool.Declaration
 	calls   map[string]*replayedCall
 	waiting []*replayedCall // calls of answers that weren't sent
-	todos   todo.List
-	lines   []byte // updates that weren't sent
+	lines   []byte          // updates that weren't sent
 }
 
 // replayChunk is the number of bytes sent at a time.
@@ -100,12 +98,12 @@ type replayedCall struct {
 	made     tool.Call
 	started  *journal.Started
 	finished *journal.Finished
+	response []tool.Part // what the model read
+	kind     tool.Kind
 }
 
 func (r *replayer) entry(seq int64, kind journal.Type, data journal.Data) {
 	switch kind {
-	case journal.TypeResponses:
-		r.flush(true)
 	case journal.TypeCompacted:
 		r.calls = map[string]*replayedCall{}
 	}
@@ -124,12 +122,15 @@ func (r *replayer) entry(seq int64, kind journal.Type, data journal.Data) {
 	case journal.Finished:
 		r.call(d.ID).finished = &d
 		r.flush(false)
-		if d.Todos != nil {
-			r.todos = nil
-			_ = json.Unmarshal(d.Todos, &r.todos) // lists of another version aren't shown
-		}
 	case journal.Answer:
 		r.answer(seq, d.Message)
+	case journal.Responses:
+		for _, p := range d.Message.Parts {
+			if p, ok := p.(model.Response); ok && r.calls[p.ID] != nil {
+				r.calls[p.ID].response = p.Content
+			}
+		}
+		r.flush(true)
 	}
 }
 
@@ -196,50 +197,68 @@ func (r *replayer) flush(all bool) {
 		r.waiting = r.waiting[1:]
 		delete(r.calls, c.made.ID)
 		u := r.describe(c)
-		u.Status = "failed" // the session ended before the call
-		if c.finished != nil {
-			end := r.end(c.finished)
-			u.Status, u.Content = end.Status, end.Content
-		}
+		end := r.end(c)
+		u.Status, u.Content, u.Output = end.Status, end.Content, end.Output
 		r.talk.calls.add(u.ID)
 		r.put(callUpdate{"tool_call", u})
+		if c.finished != nil && c.finished.Todos != nil && c.finished.Outcome.Error == nil {
+			r.put(planOf(c.todos()))
+		}
 	}
 }
 
-// describe returns a call as the journal has it.
+// describe returns a call as the journal has it. For one that didn't run, it has only what the model sent: the rest is
+// prepared again.
 func (r *replayer) describe(c *replayedCall) toolCall {
 	request := tool.Request{Call: c.made, Declaration: r.tools[c.made.Name]}
-	if c.started != nil {
-		request.Access = c.started.Access
+	known, err := r.talk.session.Executor.Registry.Lookup(c.made.Name)
+	switch {
+	case c.started != nil:
+		request.Access, request.Description = c.started.Access, c.started.About
 		if d, ok := r.tools[c.started.Name]; ok {
 			request.Declaration = d
 		}
+	case err == nil:
+		request.Declaration = known.Declaration()
+		request = r.talk.prepared(request)
 	}
-	u := describe(request)
-	u.Title = title(request)
-	return u
-}
-
-// title returns a title for a call of the journal, which has no description: the tool and its object.
-func title(r tool.Request) string {
-	name := r.Declaration.Title()
-	if name == "" {
-		name = r.Call.Name
-	}
-	for _, a := range r.Access {
-		if a.Target != "" && a.Target != "*" {
-			return tool.Visible(name + " " + a.Target)
+	if c.finished != nil {
+		if d, ok := c.finished.Outcome.Result.Display.(tool.FileDiff); ok {
+			request.Confirm = d
 		}
 	}
-	return tool.Visible(name)
+	c.kind = request.Declaration.Kind
+	return describe(request)
+}
+
+// todos returns the to-do list that a call wrote; nil: none, or one of another version.
+func (c *replayedCall) todos() (list todo.List) {
+	_ = json.Unmarshal(c.finished.Todos, &list)
+	return list
 }
 
 // end returns the result of a call.
-func (r *replayer) end(f *journal.Finished) toolCall {
-	o := f.Outcome
-	out := tool.Outcome{Status: o.Status, Result: o.Result, Changes: r.talk.session.Effects.ChangesOf(f.Changes)}
-	if o.Error != nil {
-		out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
+func (r *replayer) end(c *replayedCall) toolCall {
+	var out tool.Outcome
+	switch {
+	case c.finished != nil:
+		o := c.finished.Outcome
+		out = tool.Outcome{
+			Status: o.Status, Result: o.Result, Changes: r.talk.session.Effects.ChangesOf(c.finished.Changes),
+		}
+		if o.Error != nil {
+			out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
+		} else if c.finished.Todos != nil {
+			out.Result.Display = c.todos()
+		}
+		if read, ok := o.Result.Display.(tool.Opaque); ok {
+			var d agent.TaskDisplay
+			if json.Unmarshal(read.JSON, &d) == nil && d.Type == "task_execution" {
+				out.Result.Display = d
+			}
+		}
+	default: // it was denied, its arguments are invalid, or the session ended before it
+		out = tool.Outcome{Status: tool.StatusError, Error: &tool.Failure{}, Result: tool.Result{Content: c.response}}
 	}
-	return r.talk.ended(f.ID, out)
+	return r.talk.ended(c.made.ID, out, c.kind, c.finished != nil)
 }

@@ -102,7 +102,7 @@ func (s *server) initialize(raw json.RawMessage) (runner, error) {
 	}, nil)
 }
 
-// authenticate checks whether there is a model now.
+// authenticate checks whether there is a model now. Methods of other agents do nothing.
 func (s *server) authenticate(raw json.RawMessage) (runner, error) {
 	p, err := params[struct {
 		MethodID string `json:"methodId"`
@@ -111,7 +111,7 @@ func (s *server) authenticate(raw json.RawMessage) (runner, error) {
 	case err != nil:
 		return nil, err
 	case p.MethodID != setup:
-		return nil, errorf(codeInvalidParams, "methodId: expected %q, got %q", setup, p.MethodID)
+		return now(nil, nil)
 	}
 	return func(ctx context.Context) (any, func(), error) {
 		dir, err := os.Getwd()
@@ -274,7 +274,7 @@ func (s *server) open(ctx context.Context, p sessionParams, servers map[string]d
 	record *recording.Options) (*talk, error) {
 	t := &talk{server: s, listed: make(chan struct{})}
 	one, err := s.o.Open(Start{
-		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,
+		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note, Write: t.writer(),
 	})
 	if err != nil {
 		return nil, errorf(codeInternal, "%v", err)

@@ -1,9 +1,11 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,11 +13,13 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	known "github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
 )
 
 // talk is one open session and its conversation with the editor.
@@ -36,6 +40,7 @@ type talk struct {
 	titled   bool
 	mode     string        // as the editor knows it,
 	model    string        // as is the model
+	effort   string        // that the editor chose; ""
 	models   []string      // that can be chosen
 	offered  int           // how many of them the editor knows
 	listed   chan struct{} // closed when the servers have listed their models
@@ -123,12 +128,16 @@ func (t *talk) begin() {
 	t.tellCommands()
 }
 
+// canNotice reports whether the editor shows notices.
+func (s *server) canNotice() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client.Session.Notices != nil
+}
+
 // note passes on a notice for the user.
 func (t *talk) note(text string) {
-	t.server.mu.Lock()
-	can := t.server.client.Session.Notices != nil
-	t.server.mu.Unlock()
-	if !can {
+	if !t.server.canNotice() {
 		return
 	}
 	severity := "info"
@@ -167,25 +176,25 @@ func (s *server) prompt(raw json.RawMessage) (runner, error) {
 		}
 		t.stop = stop
 		t.mu.Unlock()
-		reason, err := t.answer(ctx, said)
+		result, err := t.answer(ctx, said)
 		t.mu.Lock()
 		t.stop = nil
 		t.mu.Unlock()
 		if errors.Is(context.Cause(ctx), errInterrupted) {
-			reason, err = "cancelled", nil
+			result.Reason, err = "cancelled", nil
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		return map[string]string{"stopReason": reason}, nil, nil
+		return result, nil, nil
 	}, nil
 }
 
 // answer runs a prompt, and returns why it ended.
-func (t *talk) answer(ctx context.Context, said prompted) (reason string, err error) {
+func (t *talk) answer(ctx context.Context, said prompted) (result promptResult, err error) {
 	x, isCommand, err := t.slash.Expand(ctx, said.text)
 	if err != nil {
-		return "", errorf(codeInvalidParams, "%v", err)
+		return result, errorf(codeInvalidParams, "%v", err)
 	}
 	if x.ForPerson() || isCommand && len(x.Parts) == 0 {
 		if text := x.AsMarkdown(); text != "" {
@@ -193,20 +202,20 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 			t.say("agent_message_chunk", text)
 		}
 		t.tellState()
-		return "end_turn", nil
+		return promptResult{Reason: "end_turn"}, nil
 	}
 	parts := x.Parts
 	if !isCommand {
 		if parts, err = t.session.Attachments.PromptParts(ctx, said.text, said.text); err != nil {
-			return "", err
+			return result, err
 		}
 	}
 	talk, err := t.conversation(ctx)
 	if err != nil {
-		return "", err
+		return result, err
 	}
 	if err := talk.SetGoal(ctx, x.Goal); err != nil {
-		return "", errorf(codeInvalidParams, "%v", err)
+		return result, errorf(codeInvalidParams, "%v", err)
 	}
 	if isCommand {
 		talk.Append(x.History...)
@@ -215,7 +224,11 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 	answer, err := talk.Run(ctx, append(parts, said.parts...)...)
 	t.tellState()
 	t.tellUsage()
-	return stopReason(answer, err)
+	result.Reason, err = stopReason(answer, err)
+	if u := answer.Usage; u != (model.Usage{}) {
+		result.Usage = &usage{u.Total(), u.Input, u.Output, u.CacheRead, u.CacheCreation}
+	}
+	return result, err
 }
 
 // stopReason returns why an answer ended, in terms of the protocol.
@@ -245,13 +258,26 @@ func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) 
 	if err != nil {
 		return nil, t.server.noModel(ctx, t.session.Directory.Path, err)
 	}
-	talk := t.session.Converse(t.server.ctx, session.ConversationOptions{
-		Model: m, Limits: t.server.o.Limits, Observe: t.observe,
-	})
+	t.tellServers()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.talk = talk
-	return talk, nil
+	t.talk = t.session.Converse(t.server.ctx, session.ConversationOptions{
+		Model: m, Limits: t.server.o.Limits, Observe: t.observe, Effort: t.effort,
+	})
+	return t.talk, nil
+}
+
+// tellServers shows the MCP servers that failed, if the editor can't show notices.
+func (t *talk) tellServers() {
+	if t.server.canNotice() {
+		return
+	}
+	for _, st := range t.session.Outside.List() {
+		if st.Err != nil {
+			t.newMessage()
+			t.say("agent_message_chunk", tool.Visible(fmt.Sprintf("MCP server %s: %v\n\n", st.Alias, st.Err)))
+		}
+	}
 }
 
 // title sends the title of a new session: the start of its first prompt.
@@ -280,8 +306,11 @@ func (t *talk) modes() []sessionMode {
 
 // Names of options.
 const (
-	modeOption  = "mode"
-	modelOption = "model"
+	modeOption   = "mode"
+	modelOption  = "model"
+	effortOption = "effort"
+
+	usualEffort = "default" // of the settings, or the model's own
 )
 
 // options returns the menus of the editor. The caller holds the lock.
@@ -298,8 +327,15 @@ func (t *talk) options() []configOption {
 	for _, name := range t.models {
 		models.Options = append(models.Options, configValue{Value: name, Name: name})
 	}
-	return []configOption{mode, models}
+	effort := configOption{ID: effortOption, Name: "Effort", Category: "thought_level", Type: "select",
+		Current: cmp.Or(t.effort, usualEffort)}
+	for _, name := range t.efforts() {
+		effort.Options = append(effort.Options, configValue{Value: name, Name: name})
+	}
+	return []configOption{mode, models, effort}
 }
+
+func (t *talk) efforts() []string { return append([]string{usualEffort}, known.Efforts()...) }
 
 // refresh reads the current mode and model, and reports what changed since the last update. The caller holds the lock.
 func (t *talk) refresh() (mode, options bool) {
@@ -496,5 +532,20 @@ func (t *talk) choose(ctx context.Context, param, option, value string) error {
 		}
 		return nil
 	}
-	return errorf(codeInvalidParams, "configId: expected %s or %s, got %q", modeOption, modelOption, option)
+	if option != effortOption {
+		return errorf(codeInvalidParams, "configId: expected %s, %s or %s, got %q", modeOption, modelOption,
+			effortOption, option)
+	}
+	if !slices.Contains(t.efforts(), value) {
+		return errorf(codeInvalidParams, "%s: expected %s, got %q", param, strings.Join(t.efforts(), ", "), value)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.effort = value; value == usualEffort {
+		t.effort = ""
+	}
+	if t.talk != nil {
+		t.talk.SetEffort(cmp.Or(t.effort, t.session.Settings.Model.Effort))
+	}
+	return nil
 }

@@ -11,7 +11,8 @@ type initializeParams struct {
 
 type clientCapabilities struct {
 	FS struct {
-		ReadTextFile bool `json:"readTextFile"`
+		ReadTextFile  bool `json:"readTextFile"`
+		WriteTextFile bool `json:"writeTextFile"`
 	} `json:"fs"`
 	Session struct {
 		Compaction *struct{} `json:"compaction"`
@@ -86,6 +87,20 @@ type sessionResult struct {
 	SessionID string         `json:"sessionId,omitempty"`
 	Modes     modeState      `json:"modes"`
 	Options   []configOption `json:"configOptions"`
+}
+
+// promptResult is the response to session/prompt. Usage is not yet in the protocol's stable part.
+type promptResult struct {
+	Reason string `json:"stopReason"`
+	Usage  *usage `json:"usage,omitempty"`
+}
+
+type usage struct {
+	Total       int `json:"totalTokens"`
+	Input       int `json:"inputTokens"`
+	Output      int `json:"outputTokens"`
+	CachedRead  int `json:"cachedReadTokens,omitempty"`
+	CachedWrite int `json:"cachedWriteTokens,omitempty"`
 }
 
 type modeState struct {
@@ -200,9 +215,10 @@ type toolCall struct {
 	ID        string          `json:"toolCallId"`
 	Name      string          `json:"name,omitempty"`
 	Kind      string          `json:"kind,omitempty"`
-	Content   []toolContent   `json:"content,omitempty"`
+	Content   []toolContent   `json:"content,omitzero"` // empty: what was shown before is replaced by nothing
 	Locations []location      `json:"locations,omitempty"`
 	Input     json.RawMessage `json:"rawInput,omitempty"`
+	Output    any             `json:"rawOutput,omitempty"`
 	Title     string          `json:"title,omitempty"`
 	Status    string          `json:"status,omitempty"`
 }

@@ -68,6 +68,25 @@ func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) err
 	return nil
 }
 
+// writeTime bounds a write by the editor.
+const writeTime = 30 * time.Second
+
+// writer returns a function that writes a file in the editor; nil: the editor doesn't offer it.
+func (t *talk) writer() func(ctx context.Context, path, text string) error {
+	t.server.mu.Lock()
+	can := t.server.client.FS.WriteTextFile
+	t.server.mu.Unlock()
+	if !can {
+		return nil
+	}
+	return func(ctx context.Context, path, text string) error {
+		limited, cancel := context.WithTimeout(ctx, writeTime)
+		defer cancel()
+		params := map[string]string{"sessionId": t.id, "path": path, "content": text}
+		return t.server.conn.call(limited, "fs/write_text_file", params, nil)
+	}
+}
+
 // plain removes what editors don't preserve: a byte order mark and the kind of line endings.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")

@@ -99,6 +99,20 @@ func (t *talk) compacted(c agent.Compacted) {
 type callList struct {
 	mu    sync.Mutex
 	known map[string]string
+	began map[string]bool // those that ran
+}
+
+// ran records whether a call runs, and returns whether it did.
+func (l *callList) ran(id string, now bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now {
+		if l.began == nil {
+			l.began = map[string]bool{}
+		}
+		l.began[id] = true
+	}
+	return l.began[id]
 }
 
 // add reports whether a call is new.
@@ -141,8 +155,13 @@ func callID(c tool.Call) string {
 	return c.By + "/" + c.ID
 }
 
-// announce sends a call, or its changed description.
+// announce sends a call, or its changed description. The sandbox of a command is only in questions: before, it isn't
+// known whether it is tried.
 func (t *talk) announce(r tool.Request) {
+	if c, ok := r.Confirm.(tool.Command); ok {
+		c.Sandbox = ""
+		r.Confirm = c
+	}
 	c := describe(r)
 	text, _ := json.Marshal(c) // its input is valid JSON
 	switch t.calls.tell(c.ID, string(text)) {
@@ -152,6 +171,18 @@ func (t *talk) announce(r tool.Request) {
 	case knownCall:
 		t.send(callUpdate{"tool_call_update", c})
 	}
+}
+
+// prepared returns a call with what it would do. To prepare a call changes nothing.
+func (t *talk) prepared(r tool.Request) tool.Request {
+	known, err := t.session.Executor.Registry.Lookup(r.Call.Name)
+	if err != nil {
+		return r
+	}
+	if inv, _ := known.Prepare(t.server.ctx, r.Call.Args); inv != nil { // also with an error, as in the executor
+		r.Access, r.Description, r.Confirm = inv.Access, inv.Description, inv.Confirm
+	}
+	return r
 }
 
 // describe returns a call before it runs.
@@ -236,6 +267,7 @@ func (t *talk) step(e tool.Event) {
 	case tool.Prepared, tool.Asking:
 		t.announce(e.Request)
 	case tool.Trying, tool.Running:
+		t.calls.ran(id, e.Stage == tool.Running)
 		t.update(toolCall{ID: id, Status: "in_progress"})
 	case tool.Showing:
 		t.update(toolCall{ID: id, Content: shown(e.Display)})
@@ -259,7 +291,12 @@ func (t *talk) done(e tool.Event) {
 	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	c := t.ended(callID(e.Request.Call), *e.Outcome)
+	ran := t.calls.ran(callID(e.Request.Call), false)
+	c := t.ended(callID(e.Request.Call), *e.Outcome, e.Request.Declaration.Kind, ran)
+	if !ran && e.Request.Description == "" { // it ended before it was prepared
+		about := describe(t.prepared(e.Request))
+		c.Title, c.Locations = about.Title, about.Locations
+	}
 	t.send(callUpdate{"tool_call_update", c})
 	if list, ok := e.Outcome.Result.Display.(todo.List); ok && e.Outcome.Error == nil &&
 		e.Request.Call.By == "" {
@@ -302,19 +339,28 @@ func (t *talk) diffs(o tool.Outcome) []toolContent {
 	return out
 }
 
-// ended returns the final update of a call.
-func (t *talk) ended(id string, o tool.Outcome) toolCall {
-	c := toolCall{ID: id, Status: "completed"}
+// ended returns the final update of a call of a kind, which ran or ended before.
+func (t *talk) ended(id string, o tool.Outcome, kind tool.Kind, ran bool) toolCall {
+	c := toolCall{ID: id, Status: "completed", Content: []toolContent{}}
 	if o.Status != tool.StatusSuccess {
 		c.Status = "failed"
 	}
-	switch text := o.Result.Text(); {
-	case o.Result.Display != nil:
-		c.Content = shown(o.Result.Display)
-	case o.Error == nil && strings.TrimSpace(text) != "": // of an external tool
-		c.Content = []toolContent{block(textContent(excerpt(text)))}
+	text := excerpt(o.Result.Text())
+	if strings.TrimSpace(text) != "" {
+		c.Output = text
 	}
-	if o.Error != nil {
+	summary, short := o.Result.Display.(tool.Markdown)
+	switch looked := o.Error == nil && short && (kind == tool.Read || kind == tool.Search); {
+	case o.Error != nil && !ran: // what the model reads is recorded
+		c.Content = append(c.Content, block(textContent(text)))
+	case looked && c.Output != nil:
+		c.Content = append(c.Content, block(textContent(string(summary)+"\n"+tool.Fence("", text))))
+	case o.Result.Display != nil:
+		c.Content = append(c.Content, shown(o.Result.Display)...)
+	case o.Error == nil && c.Output != nil: // of an external tool
+		c.Content = append(c.Content, block(textContent(text)))
+	}
+	if o.Error != nil && ran {
 		c.Content = append(c.Content, block(textContent(tool.Visible(o.Error.Message))))
 	}
 	for _, p := range o.Result.Content {

@@ -40,6 +40,7 @@ type options struct {
 	headers     []string      // of a server: K: V
 	http, sse   string        // addresses of servers
 	tools       string        // names, separated by commas
+	hasTools    bool
 	yes         bool
 	undo        undoOptions
 	remove      bool
@@ -55,6 +56,9 @@ type options struct {
 	version     bool
 	record      recordOptions
 	replay      replayOptions
+
+	promptTool string    // what answers permission prompts
+	mcp        mcpConfig // servers for this run
 
 	screenReader bool
 	acp          bool // serve an editor

@@ -27,7 +27,8 @@ const (
 
 // flags returns the one table of flags, in the order of the help. They set the fields of o.
 func flags(o *options) []flag {
-	return slices.Concat(workFlags(o), programFlags(o), agentFlags(o), modelFlags(o), sessionFlags(o), replayFlags(o),
+	return slices.Concat(workFlags(o), programFlags(o), sdkFlags(o),
+		agentFlags(o), modelFlags(o), sessionFlags(o), replayFlags(o),
 		undoFlags(o), mcpFlags(o), lastFlags(o), unused(o))
 }
 
@@ -47,11 +48,13 @@ func workFlags(o *options) []flag {
 			about: "output format: text (default), json or stream-json",
 			among: []string{string(formatText), string(formatJSON), string(formatStreamJSON)},
 			to:    text(&o.format)},
-		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdAgent + " mcp-serve " + cmdTools,
+		{long: "approval-mode", also: []string{"permission-mode"}, value: "MODE",
+			noun: aMode, on: cmdAgent + " mcp-serve " + cmdTools,
 			about: "approval mode: plan (keep no changes), default (ask before changes),\nauto-edit (keep changes in " +
 				"the workspace) or yolo (approve everything)",
 			to: mode(o)},
-		{long: "yolo", short: "y", on: cmdAgent + " mcp-serve " + cmdTools,
+		{long: "yolo", also: []string{"dangerously-skip-permissions"}, short: "y",
+			on:    cmdAgent + " mcp-serve " + cmdTools,
 			about: "approve everything (same as --approval-mode yolo)",
 			to:    yes(&o.yolo)},
 		{long: "cwd", value: "DIR", noun: aDirectory, on: cmdPrompt + " trust doctor models usage sandbox-run " +
@@ -152,11 +155,11 @@ func lastFlags(o *options) []flag {
 // agentFlags are what programs that drive an agent pass: tools, limits, prompts and the form of the result.
 func agentFlags(o *options) []flag {
 	return []flag{
-		{long: "allowed-tools", value: "A,B", on: cmdAgent + " mcp-serve " + cmdTools,
+		{long: "allowed-tools", also: []string{"allowedTools"}, value: "A,B", on: cmdAgent + " mcp-serve " + cmdTools,
 			about: "rules for calls that run without approval (repeatable)",
 			to:    list(&o.allowedTools)},
-		{long: "exclude-tools", also: []string{"disallowed-tools"}, value: "A,B", on: cmdAgent + " mcp-serve " +
-			cmdTools, about: "tools to remove, or rules for denied calls (repeatable)",
+		{long: "exclude-tools", also: []string{"disallowed-tools", "disallowedTools"}, value: "A,B",
+			on: cmdAgent + " mcp-serve " + cmdTools, about: "tools to remove, or rules for denied calls (repeatable)",
 			to: list(&o.excludeTools)},
 		{long: "core-tools", value: "A,B", on: cmdAgent + " " + cmdTools,
 			about: "the only built-in tools to offer (repeatable)",
@@ -276,8 +279,9 @@ func sessionFlags(o *options) []flag {
 			}},
 		{long: "name", value: "NAME", on: cmdPrompt, about: "name the session, for --resume NAME",
 			to: text(&o.record.name)},
-		{long: "no-session", on: cmdAgent + " mcp-serve", about: "don't record the session; it can't be resumed",
-			to: yes(&o.record.off)},
+		{long: "no-session", also: []string{"no-session-persistence"}, on: cmdAgent + " mcp-serve",
+			about: "don't record the session; it can't be resumed",
+			to:    yes(&o.record.off)},
 		{long: "chat-recording", on: cmdAgent, hidden: true, to: recordingSetting(o)}, // of Qwen Code
 		{
 			long: "no-chat-recording", on: cmdAgent, hidden: true,

@@ -230,9 +230,15 @@ func mcpFlags(o *options) []flag {
 			to: text(&o.sse)},
 		{long: "rule", value: "RULE", on: "mcp-serve", about: "rule for calls that run without approval (repeatable)",
 			to: texts(&o.rules)},
-		{long: "tools", value: "A,B", on: "mcp-serve", about: "tools to offer (default: all that need no user, model " +
-			"or conversation)",
-			to: text(&o.tools)},
+		{long: "tools", value: "A,B", on: cmdPrompt + " mcp-serve",
+			about: "the only built-in tools to offer, or default",
+			abouts: map[string]string{
+				"mcp-serve": "tools to offer (default: all that need no user, model or conversation)",
+			},
+			to: func(v string) error {
+				o.tools, o.hasTools = v, true
+				return nil
+			}},
 	}
 }
 

@@ -247,7 +247,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 			}
 			return session.Open(own.session(), session.Options{
 				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record,
-				Flags: settingFlags(o), Sampling: true, Log: record,
+				Flags: settingFlags(o), Sampling: true, Log: record, Place: "an editor", Editor: start.Write,
 				SystemPrompt: o.systemPrompt, AppendSystemPrompt: o.appendPrompt,
 			})
 		},
@@ -322,6 +322,8 @@ func checkFormats(o *options) error {
 	switch {
 	case o.input == "stream-json" && o.format != formatStreamJSON:
 		return usagef("--input-format stream-json needs --output-format stream-json")
+	case o.promptTool != "" && o.input != "stream-json":
+		return usagef("--permission-prompt-tool needs --input-format stream-json")
 	case o.partial && o.format != formatStreamJSON:
 		return usagef("--include-partial-messages needs --output-format stream-json")
 	case o.input == "stream-json" && o.hasSchema:

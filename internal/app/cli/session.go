@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -46,11 +47,24 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	}
 	so.Dir, so.AddDirs, so.Flags = dir, addDirs, settingFlags(o)
 	so.SystemPrompt, so.AppendSystemPrompt = o.systemPrompt, o.appendPrompt
-	return session.Open(env.session(), so)
+	s, err := session.Open(env.session(), so)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Outside.Use(o.mcp.servers, o.mcp.only); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // openRun opens the session of a prompt, with its log and its recording. end closes them.
 func openRun(ctx context.Context, env Env, o *options, so session.Options) (s *session.Session, end func(), err error) {
+	if o.hasTools && o.tools != "default" {
+		o.coreTools = append(slices.Clip(o.coreTools), elements(o.tools)...)
+		if o.coreTools == nil {
+			o.coreTools = []string{} // none
+		}
+	}
 	log, err := openLog(env, o)
 	if err != nil {
 		return nil, nil, err

@@ -70,6 +70,7 @@ type Tools struct {
 	told      bool
 	one       string // the only MCP server to use; empty: all
 	more      map[string]discover.Server
+	only      bool // no others than these
 }
 
 // New returns the external tools of a session, and starts nothing.
@@ -90,9 +91,21 @@ func (t *Tools) Add(servers map[string]discover.Server) error {
 	return nil
 }
 
+// Use is Add. only leaves out the servers of plugins and settings.
+func (t *Tools) Use(servers map[string]discover.Server, only bool) error {
+	t.settling.Lock()
+	t.only = only
+	t.settling.Unlock()
+	return t.Add(servers)
+}
+
 // configured returns the servers of plugins and settings, and the added ones.
 func (t *Tools) configured() (servers map[string]discover.Server, problems []Problem) {
-	return configured(t.o.Env, t.o.Plugins, t.o.Settings.MCP, t.more)
+	plugins, set := t.o.Plugins, t.o.Settings.MCP
+	if t.only {
+		plugins, set.Servers, set.ServerCommand = nil, nil, ""
+	}
+	return configured(t.o.Env, plugins, set, t.more)
 }
 
 // Connect starts connecting to the configured external tools, and doesn't wait. A second call does nothing.

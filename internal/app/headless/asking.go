@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
@@ -86,6 +88,27 @@ type permission struct {
 	Interrupt bool            `json:"interrupt"`
 	Keep      []string        `json:"keep"`     // paths of effects; nil: all of them
 	RunAgain  bool            `json:"runAgain"` // discard the effects and run the call, with network
+	Updates   []update        `json:"updatedPermissions"`
+}
+
+// update is a change of permissions that Claude's SDK can send with an answer.
+type update struct{ Type, Behavior, Mode string }
+
+// update applies the changes in an answer. What would allow more has no effect: Adze asks again. Other changes that it
+// doesn't know are errors.
+func (h *host) update(changes []update) error {
+	for _, u := range changes {
+		switch {
+		case u.Type == "setMode":
+			if err := h.session.SetMode(u.Mode); err != nil {
+				return fmt.Errorf("updatedPermissions: %w", err)
+			}
+		case u.Type == "addRules" && u.Behavior == "allow", u.Type == "addDirectories", u.Type == "allow":
+		default:
+			return fmt.Errorf("updatedPermissions: %s isn't supported", strings.TrimSpace(u.Type+" "+u.Behavior))
+		}
+	}
+	return nil
 }
 
 // ask is the session's [approval.Front]. The program answers instead of a user; if it can't or doesn't, the call is
@@ -125,6 +148,9 @@ func (h *host) ask(ctx context.Context, q *approval.Question) (tool.Decision, er
 		return tool.Decision{}, tool.Unapproved(r, why,
 			fmt.Sprintf("the program answered with behavior %q (expected allow or deny)", p.Behavior))
 	}
+	if err := h.update(p.Updates); err != nil {
+		return tool.Decision{}, tool.Unapproved(r, why, err.Error())
+	}
 	d := p.approval(q)
 	if len(r.Form) > 0 && q.Invalid == nil {
 		d.Answer, p.Input = formAnswer(q.Fields, p.Input)
@@ -153,7 +179,7 @@ func question(q *approval.Question) canUseTool {
 		verb = "Edit"
 	}
 	return canUseTool{
-		Subtype: "can_use_tool", Tool: r.Declaration.Name, ID: r.Call.ID, Input: argsOf(r),
+		Subtype: "can_use_tool", Tool: discover.LongName(r.Declaration), ID: r.Call.ID, Input: argsOf(r),
 		Suggestions: []suggestion{
 			{"allow", "Allow", verb + ": " + r.Description},
 			{"deny", "Deny", "Don't run this call"},

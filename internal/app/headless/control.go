@@ -32,6 +32,7 @@ func handlers() map[string]handler {
 		"set_effort":           {run: (*host).setEffort},
 		"supported_commands":   {run: (*host).supportedCommands},
 		"mcp_server_status":    {run: (*host).serverStatus},
+		"mcp_status":           {run: (*host).serverList},
 		"mcp_message":          {run: (*host).serverMessage},
 		"get_context_usage":    {run: (*host).contextUsage},
 		"get_available_models": {beside: true, run: (*host).availableModels},

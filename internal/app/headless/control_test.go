@@ -63,6 +63,10 @@ func TestControlRequests(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", c.request, got, c.want)
 		}
 	}
+	// A program may send a prompt without waiting for the response to initialize.
+	p.user("go")
+	p.failed("error_during_execution", "initialize:")
+	p.succeed(`{"subtype":"initialize"}`)
 	p.user("go")
 	p.succeeded("ok")
 	usage := p.succeed(`{"subtype":"get_context_usage","show_details":true}`)

@@ -61,6 +61,7 @@ type host struct {
 	begun    bool                  // a prompt was taken
 	talk     *session.Conversation // nil: none has begun
 	noModel  error                 // why
+	notSetUp error                 // of initialize
 	effort   string                // for the conversation that begins; "": that of the settings
 	patience time.Duration
 	setups   []<-chan struct{}          // requests that prompts wait for
@@ -145,8 +146,13 @@ func (h *host) answer(ctx context.Context, p *prompt) error {
 // run runs a prompt: a slash command, or a message to the model.
 func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	h.mu.Lock()
-	h.begun = true
+	notSetUp := h.notSetUp
+	h.begun = notSetUp == nil
 	h.mu.Unlock()
+	if notSetUp != nil {
+		h.out.Begin()
+		return agent.Answer{}, notSetUp
+	}
 	h.session.Outside.Connect()
 	said, isCommand, err := h.expand(p)
 	if err != nil || said.ForPerson() {

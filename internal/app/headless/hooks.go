@@ -22,6 +22,23 @@ type registration struct {
 	Several  []string `json:"hookCallbackIds"`
 	Matcher  string   `json:"matcher"`
 	Timeout  float64  `json:"timeout"` // seconds; 0: 60
+
+	OnFailure      string          `json:"onFailure"` // continue: as without; block
+	WhenUnanswered json.RawMessage `json:"whenUnanswered"`
+}
+
+// failure returns what happens if a hook fails.
+func (r registration) failure() (hook.Failure, error) {
+	switch e := hook.Event(r.Event); {
+	case !empty(r.WhenUnanswered):
+		return "", fmt.Errorf("initialize: hooks.%s.whenUnanswered isn't supported", e)
+	case r.OnFailure == "" || r.OnFailure == "continue":
+		return "", nil
+	case r.OnFailure == "block" && (e == hook.PreToolUse || e == hook.PermissionRequest):
+		return hook.FailureBlocks, nil
+	}
+	return "", fmt.Errorf("initialize: hooks.%s.onFailure: expected continue, or block for PreToolUse and "+
+		"PermissionRequest, got %q", r.Event, r.OnFailure)
 }
 
 // hookCallback asks the program to run one of its hooks.
@@ -62,13 +79,17 @@ func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 		if r.Callback != "" {
 			ids = append(ids, r.Callback)
 		}
+		failure, err := r.failure()
+		if err != nil {
+			return nil, err
+		}
 		if len(ids) == 0 || r.Timeout < 0 || r.Timeout > math.MaxInt32 {
 			return nil, errHooks
 		}
 		for _, id := range ids {
 			out = append(out, hook.Hook{
 				Event: hook.Event(r.Event), Matcher: r.Matcher, Name: "callback " + id, Run: h.callback(id),
-				Timeout: time.Duration(r.Timeout * float64(time.Second)),
+				Timeout: time.Duration(r.Timeout * float64(time.Second)), OnFailure: failure,
 			})
 		}
 	}

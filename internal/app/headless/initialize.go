@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"time"
 
-	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 )
 
@@ -18,27 +15,44 @@ type initialization struct {
 	Timeout struct {
 		CanUseTool *float64 `json:"canUseTool"`
 	} `json:"timeout"`
-	SDKServers map[string]json.RawMessage `json:"sdkMcpServers"`
-	Servers    map[string]json.RawMessage `json:"mcpServers"`
-	Agents     []subagent                 `json:"agents"`
-	Effort     string                     `json:"effort"`
+	SDKServers   programServers             `json:"sdkMcpServers"`
+	Policies     map[string]serverPolicy    `json:"sdkMcpServerConfigs"`
+	Servers      map[string]json.RawMessage `json:"mcpServers"`
+	Agents       subagents                  `json:"agents"`
+	Effort       string                     `json:"effort"`
+	SystemPrompt texts                      `json:"systemPrompt"`
+	Append       string                     `json:"appendSystemPrompt"`
 }
 
-// subagent is a type of subagent for this session.
-type subagent struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Prompt      string   `json:"systemPrompt"`
-	Tools       []string `json:"tools"`
-	Model       string   `json:"model"`
-	Run         struct {
-		Turns   int     `json:"max_turns"`
-		Minutes float64 `json:"max_time_minutes"`
-	} `json:"runConfig"`
+// known returns the names of the fields that have an effect here, and those that may be ignored: they don't
+// change what calls may do. Others are errors.
+func known() []string {
+	return []string{
+		"subtype", "hooks", "timeout", "sdkMcpServers", "sdkMcpServerConfigs", "mcpServers", "agents", "effort",
+		"systemPrompt", "appendSystemPrompt",
+		"title", "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin", "promptSuggestions", "agentProgressSummaries",
+		"forwardSubagentText", "supportedDialogKinds", "perTaskStopAffordance", "rapidFollowupPreempt",
+		"forwardNestedSubagentToolCalls", "systemPromptSnapshot", "excludeDynamicSections",
+	}
 }
 
-// initialize applies everything or nothing.
+// initialize sets up the session. After an error, prompts fail until an initialize succeeds: a program may send them
+// without waiting for the response.
 func (h *host) initialize(_ context.Context, request json.RawMessage) (any, error) {
+	response, err := h.setUp(request)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.begun {
+		h.notSetUp = err
+	}
+	return response, err
+}
+
+// setUp applies everything or nothing.
+func (h *host) setUp(request json.RawMessage) (any, error) {
+	if err := onlyFields("initialize", request, known()...); err != nil {
+		return nil, err
+	}
 	var r initialization
 	if err := json.Unmarshal(request, &r); err != nil {
 		return nil, fmt.Errorf("initialize: %s", discover.Misread(err))
@@ -84,13 +98,31 @@ func (h *host) initialize(_ context.Context, request json.RawMessage) (any, erro
 	if len(hooks) > 0 {
 		h.session.AddHooks(hooks...)
 	}
+	h.session.SetPrompts(string(r.SystemPrompt), r.Append)
 	h.patience = patience
-	response := map[string]any{"subtype": "initialize", "session_id": h.session.ID, "capabilities": capabilities()}
+	response := h.described()
 	if r.Effort != "" {
 		h.effort = r.Effort
 		response["effort_status"] = map[string]any{"effort": r.Effort, "applied": true, "override": nil}
 	}
 	return response, nil
+}
+
+// described returns what a program learns about the session: Qwen Code's SDK reads the capabilities, Claude's the rest.
+func (h *host) described() map[string]any {
+	commands, agents := []any{}, []any{}
+	for _, c := range h.out.o.Commands.List() {
+		commands = append(commands, map[string]any{"name": c.Name, "description": c.About, "argumentHint": c.Words})
+	}
+	for _, t := range h.session.Definitions.TaskTypes() {
+		agents = append(agents, map[string]any{"name": t.Name, "description": t.Description})
+	}
+	return map[string]any{
+		"subtype": "initialize", "session_id": h.session.ID, "capabilities": capabilities(),
+		"commands": commands, "agents": agents, "models": []any{}, "account": map[string]any{},
+		"output_style": "default", "available_output_styles": []string{"default"},
+		"hooks_applied": true, "hook_on_failure_supported": true, "mcp_servers_applied": true,
+	}
 }
 
 // connect starts the MCP servers before the first prompt.
@@ -111,54 +143,4 @@ func capabilities() map[string]bool {
 		"can_set_permission_mode": true, "can_set_model": true, "can_set_effort": true,
 		"can_get_context_usage": true, "can_get_available_models": true, "can_get_usage_info": true,
 	}
-}
-
-// roles returns the types of subagents that a program defines.
-func roles(agents []subagent) ([]agent.Role, error) {
-	var out []agent.Role
-	for i, a := range agents {
-		for _, f := range []struct{ name, value string }{{"name", a.Name}, {"description", a.Description},
-			{"systemPrompt", a.Prompt}} {
-			if f.value == "" {
-				return nil, fmt.Errorf("initialize: agents[%d].%s: expected a text", i, f.name)
-			}
-		}
-		if m := a.Run.Minutes; a.Run.Turns < 0 || m < 0 || m > math.MaxInt32 {
-			return nil, fmt.Errorf("initialize: agents[%d].runConfig: expected numbers above 0", i)
-		}
-		out = append(out, agent.Role{
-			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Model: a.Model,
-			Turns: a.Run.Turns, Wall: time.Duration(a.Run.Minutes * float64(time.Minute)),
-		})
-	}
-	return out, nil
-}
-
-// newServers returns the servers that Adze starts or connects to, and those in the program. The program trusts its own.
-func (h *host) newServers(r initialization) (map[string]discover.Server, error) {
-	servers := map[string]discover.Server{}
-	for name, raw := range r.Servers {
-		var s discover.Server
-		if !isObject(raw) {
-			return nil, fmt.Errorf("initialize: mcpServers.%s: expected an object", name)
-		}
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, fmt.Errorf("initialize: mcpServers.%s: %s", name, discover.Misread(err))
-		}
-		servers[name] = s
-	}
-	for key, raw := range r.SDKServers {
-		var named struct {
-			Name string `json:"name"`
-		}
-		if err := json.Unmarshal(raw, &named); err != nil {
-			return nil, fmt.Errorf("initialize: sdkMcpServers.%s: expected an object", key)
-		}
-		name := named.Name
-		if name == "" {
-			name = key
-		}
-		servers[name] = discover.Server{Trust: true, Dial: func() discover.Messages { return h.dial(name) }}
-	}
-	return servers, nil
 }

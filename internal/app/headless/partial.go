@@ -95,7 +95,9 @@ func (j *Printer) piece(parent *string, e agent.Event) {
 		}
 	case agent.Called:
 		j.closeBlock(parent)
-		s := j.block(parent, "tool_use", func() any { return toolUse{"tool_use", e.ID, e.Name, json.RawMessage("{}")} })
+		s := j.block(parent, "tool_use", func() any {
+			return toolUse{"tool_use", e.ID, j.toolName(e.Name), json.RawMessage("{}")}
+		})
 		j.stream(parent, blockDelta{"content_block_delta", s.index,
 			inputPiece{"input_json_delta", string(input(e.Args))}})
 		j.closeBlock(parent)

@@ -142,13 +142,14 @@ func (j *Printer) Begin() {
 	s := j.o.Session
 	names := []string{}
 	for _, d := range s.Executor.Registry.All() {
-		names = append(names, d.Name)
+		names = append(names, discover.LongName(d))
 	}
 	j.print(map[string]any{
-		"type": "system", "subtype": "init", "uuid": record.NewID(), "session_id": j.session,
+		"type": "system", "subtype": "init", "uuid": j.session, "session_id": j.session,
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.Policy.Mode().String(), "slash_commands": j.o.Commands.Names(),
-		"agents": agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
+		"permission_mode": s.Policy.Mode().String(), "permissionMode": s.Policy.Mode().String(),
+		"slash_commands": j.o.Commands.Names(),
+		"agents":         agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})
 }
 
@@ -228,7 +229,7 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 			content = append(content, map[string]any{"type": "thinking", "thinking": string(p)})
 		case model.Call:
 			content = append(content, map[string]any{
-				"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args),
+				"type": "tool_use", "id": p.ID, "name": j.toolName(p.Name), "input": input(p.Args),
 			})
 		}
 	}
@@ -237,6 +238,14 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
 	}})
 	j.stop(parent)
+}
+
+// toolName returns the name of a tool for programs, by the model's name for it.
+func (j *Printer) toolName(name string) string {
+	if t, err := j.o.Session.Executor.Registry.Lookup(name); err == nil && t.Declaration().Origin != "" {
+		return discover.LongName(t.Declaration())
+	}
+	return name
 }
 
 // compactedMessage reports a compaction. A failed one has an error.
@@ -266,7 +275,7 @@ func (j *Printer) responded(parent *string, e agent.Responded) {
 		}
 		content = append(content, result)
 		if o.Status == tool.StatusDenied {
-			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
+			j.denied = append(j.denied, denial{j.toolName(o.Name), o.Call.ID, input(o.Call.Args)})
 		}
 	}
 	j.print(message{"user", record.NewID(), j.session, parent, map[string]any{"role": "user", "content": content}})
@@ -295,6 +304,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	if err != nil {
 		result["subtype"] = errorSubtype(err)
 		result["error"] = map[string]any{"message": err.Error()}
+		result["errors"] = []string{err.Error()} // for Claude's SDK
 	}
 	j.print(result)
 	if !j.o.Stream {
@@ -310,7 +320,7 @@ func Refused(w io.Writer, stream bool, id string, err error) error {
 		"type": "result", "subtype": "error_during_execution", "uuid": record.NewID(), "session_id": id,
 		"is_error":    true,
 		"duration_ms": 0, "duration_api_ms": 0, "num_turns": 0, "usage": usage{}, "permission_denials": []denial{},
-		"error": map[string]any{"message": err.Error()},
+		"error": map[string]any{"message": err.Error()}, "errors": []string{err.Error()},
 	}
 	if !stream {
 		result = []any{result}

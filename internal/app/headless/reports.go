@@ -29,6 +29,22 @@ func (h *host) serverStatus(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"subtype": "mcp_server_status", "status": status, "errors": errs}, nil
 }
 
+// serverList is serverStatus for Claude's SDK.
+func (h *host) serverList(context.Context, json.RawMessage) (any, error) {
+	list := []map[string]any{}
+	for _, st := range h.session.Outside.List() {
+		one := map[string]any{"name": st.Alias, "status": serverStatus(st)}
+		switch {
+		case st.Err != nil:
+			one["status"], one["error"] = "failed", st.Err.Error()
+		case one["status"] == "connecting":
+			one["status"] = "pending"
+		}
+		list = append(list, one)
+	}
+	return map[string]any{"mcpServers": list}, nil
+}
+
 // serverMessage handles a message that a server in the program sends by itself.
 func (h *host) serverMessage(_ context.Context, request json.RawMessage) (any, error) {
 	var m mcpMessage

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/hook"
 	"github.com/adze-dev/adze/internal/app/plugin"
 	"github.com/adze-dev/adze/internal/app/project"
@@ -132,12 +133,8 @@ func (h *Hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input 
 
 // ToolNames returns the names by which a matcher can match a tool.
 func ToolNames(d tool.Declaration) []string {
-	all := append([]string{d.Name}, d.Aliases...)
-	all = append(append(all, d.RuleNames...), d.Title())
-	if strings.HasPrefix(d.Origin, "mcp:") && !strings.HasPrefix(d.Name, "mcp__") {
-		all = append(all, "mcp__"+d.Name)
-	}
-	return all
+	all := append([]string{discover.LongName(d), d.Name}, d.Aliases...)
+	return append(append(all, d.RuleNames...), d.Title())
 }
 
 func keyOf(c tool.Call) callKey { return callKey{c.By, c.ID} }

@@ -199,6 +199,12 @@ func (s *Session) SystemPrompt() string {
 		s.Env.Time()))
 }
 
+// SetPrompts changes what [Options] sets: a new system prompt, and an addition. It must be called before Converse; ""
+// changes nothing.
+func (s *Session) SetPrompts(replaced, appended string) {
+	s.replaced, s.appended = cmp.Or(replaced, s.replaced), cmp.Or(appended, s.appended)
+}
+
 // leading returns the system prompt of the first agent, with the user's replacements and additions.
 func (s *Session) leading(memory string, plan bool, now time.Time) string {
 	around := s.surroundings(memory, plan, now)
@@ -214,6 +220,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 		memory += "\n" + planText + s.planEnd()
 	}
 	return agent.Surroundings{
+		Place:     s.place,
 		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.Env.HasUser,
 		Shell: s.Tools.OtherShell(), Extra: s.Tools.Mask(memory),
 	}

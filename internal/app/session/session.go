@@ -78,6 +78,7 @@ type Session struct {
 
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
+	place              string
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
@@ -109,6 +110,10 @@ type Options struct {
 	Record *recording.Options
 	// SystemPrompt replaces the first agent's instructions, and AppendSystemPrompt is added to its system prompt.
 	SystemPrompt, AppendSystemPrompt string
+	// Place is where the agent runs for the user, as in [agent.Surroundings].
+	Place string
+	// Editor writes files in the user's editor; nil: there is none. See [builtin.Options].
+	Editor func(ctx context.Context, path, text string) error
 	// Result is the schema of the result that the model returns instead of text; nil: text.
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
@@ -133,7 +138,8 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s := &Session{
 		ID: o.Record.SessionID(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
-		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
+		wake: make(chan struct{}, 1), result: o.Result, place: o.Place,
+		replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	s.own, s.apart = o.Tools, o.Exclude
 	s.Tasks = backgroundTasks{s}
@@ -223,9 +229,8 @@ func (s *Session) registry(single bool) (*tool.Registry, error) {
 	}
 	r := tool.NewRegistry()
 	err := r.Set("", s.allTools())
-	r.Hide(func(d tool.Declaration) bool {
-		return s.removed(d) || !single && d.Origin == "" && !offered[d.Name]
-	})
+	r.Hide(func(d tool.Declaration) bool { return !single && d.Origin == "" && !offered[d.Name] })
+	r.Exclude(s.removed)
 	return r, err
 }
 
@@ -260,9 +265,9 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		MaskEnviron: append(slices.Clip(s.Directory.Env.ProgramEnviron()), s.secrets...),
 		NoSecrets:   settings.Texts(s.Settings.Tools.NotSecret),
 		PassEnv:     settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
-		Output: s.long.output,
-		Kept:   func(c tool.Call, paths []builtin.KeptPath) { s.Effects.Kept(c, paths) },
-		Mode:   func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
+		Output: s.long.output, Editor: o.Editor,
+		Kept: func(c tool.Call, paths []builtin.KeptPath) { s.Effects.Kept(c, paths) },
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
 		Session: true, Exclude: s.removed,
 		FindTools: s.findTools, Task: task, Tasks: s.Tasks, JobEnded: s.awaken,
 		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.Skills,

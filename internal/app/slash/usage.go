@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/model"
 )
@@ -53,6 +54,7 @@ func UsageOf(s *session.Session, history []model.Message) ContextUsage {
 		if d.Origin == "" {
 			u.Builtin = append(u.Builtin, t)
 		} else {
+			t.Name = discover.LongName(d)
 			u.External = append(u.External, t)
 		}
 	}

@@ -28,6 +28,7 @@ func TestEditorSDK(t *testing.T) {
 	if err := os.WriteFile(file, []byte("one\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	p.settings(filepath.Join(p.home, "settings.json"), object{"tools": object{"trial": "off"}, "permissions": object{"deny": []string{"Edit(/denied.txt)"}}})
 	quoted := string(raw(t, file))
 	edit := func(id, old, now string) openaitest.Call {
 		return made(id, "edit", `{"file_path":`+quoted+`,"old_string":"`+old+`","new_string":"`+now+`"}`)
@@ -43,6 +44,14 @@ func TestEditorSDK(t *testing.T) {
 		{Calls: []openaitest.Call{made("c5", "ask_user_question", `{"questions":[{"question":"Which?","header":"Color","options":[{"label":"red"},{"label":"blue"}]}]}`)}},
 		{Text: "asked", Expect: []string{"blue"}},
 		{Calls: []openaitest.Call{made("c6", "todo_write", `{"todos":[{"content":"one","status":"pending","id":"1"}]}`)}}, {Text: "planned"},
+		{Thought: "all", Text: "Now all.", Calls: []openaitest.Call{
+			made("d1", "grep_search", `{"pattern":"two"}`), made("d2", "list_directory", `{"path":`+string(raw(t, p.dir))+`}`),
+			made("d3", "glob", `{"pattern":"*.txt"}`), made("d4", "read_file", `{"absolute_path":"/no/such/file"}`),
+			made("d5", "run_shell_command", `{"command":"rm -rf /no/such/file"}`), made("d6", "edit", `{"file":1}`), made("d7", "nothing", `{}`),
+			made("d8", "write_file", `{"file_path":`+string(raw(t, filepath.Join(p.dir, "new.txt")))+`,"content":"new\n"}`),
+			made("d9", "write_file", `{"file_path":`+string(raw(t, filepath.Join(p.dir, "denied.txt")))+`,"content":"x"}`),
+			made("d10", "todo_write", `{"todos":[{"content":"one","status":"completed","id":"1"}]}`),
+		}}, {Text: "did it"},
 		{Calls: []openaitest.Call{made("c7", "run_shell_command", `{"command":"echo beg\"\"un; sleep 98765"}`)}},
 	}})
 	p.env = append(p.env, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "ADZE_LOCAL_MODELS=off")
@@ -56,7 +65,10 @@ func TestEditorSDK(t *testing.T) {
 		Checked int
 		Invalid []string
 		Asked   []string
+		Wrote   []string
 		Results map[string]any
+		Live    []map[string]any
+		Replay  []map[string]any
 	}
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -68,12 +80,18 @@ func TestEditorSDK(t *testing.T) {
 		t.Errorf("only %d messages were checked", got.Checked)
 	}
 	want := map[string]any{
-		"version": 1.0, "edit": "end_turn", "unsaved": "end_turn", "subagent": "end_turn", "form": "end_turn", "todos": "end_turn",
-		"during": 1.0, "planned": 1.0, "cancelled": "cancelled", "after": 0.0, "listed": []any{"edit it"}, "exit": 0.0,
+		"version": 1.0, "edit": "end_turn", "unsaved": "end_turn", "subagent": "end_turn", "form": "end_turn", "todos": "end_turn", "task": "end_turn",
+		"during": 1.0, "planned": 2.0, "cancelled": "cancelled", "after": 0.0, "listed": []any{"edit it"}, "exit": 0.0,
 		"replayed": []any{"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "user_message_chunk"},
 	}
 	if diff := cmp.Diff(want, got.Results); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff(got.Live, got.Replay); diff != "" {
+		t.Errorf("the replay differs from the live session: %s", diff)
+	}
+	if len(got.Live) < 20 {
+		t.Errorf("%v", got.Live)
 	}
 	asked := strings.Join(got.Asked, "\n")
 	for _, part := range []string{"c2: Allow once | Always allow Edit(/a.txt) | No", "/c1: Allow once", "form: "} {

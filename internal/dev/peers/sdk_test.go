@@ -23,6 +23,7 @@ type sdkRun struct {
 	Results                    []any
 	Systems                    []sdkSystem
 	Tools, Texts, Partial      []string
+	Denials                    []string // names of tools
 	Errors                     []string // what the program printed to stderr
 	Asked                      []map[string]any
 	Below                      int
@@ -174,7 +175,7 @@ func sdkSessions() []sdkCase {
 		{"excluded", func(t *testing.T, p *program) []openaitest.Answer {
 			a := write(t, p)
 			a.Absent = []string{`"name":"write_file"`}
-			return []openaitest.Answer{a, text("ok")}
+			return []openaitest.Answer{a, text("ok", "Permission denied: write_file: the tool is excluded")}
 		}, []any{"ok"}, func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "") }},
 		{"prompts", func(*testing.T, *program) []openaitest.Answer {
 			return []openaitest.Answer{text("one", "You are a parrot.")}
@@ -197,6 +198,61 @@ func TestSDK(t *testing.T) {
 				c.check(t, p, got)
 			}
 		})
+	}
+}
+
+// Tools of MCP servers are mcp__server__tool in every message. Rules, matchers and settings accept both names.
+func TestSDKToolNames(t *testing.T) {
+	hooks := func(matcher string) object {
+		command := `cat >> hooked; echo '{"decision":"block","reason":"house rule"}'`
+		return object{"PreToolUse": []object{{"matcher": matcher, "hooks": []object{{"type": "command", "command": command}}}}}
+	}
+	for _, prefix := range []string{"", "mcp__"} {
+		tool := prefix + "weather__forecast"
+		for name, c := range map[string]struct {
+			settings object
+			result   string // what the model reads
+			asked    int
+			denied   bool
+		}{
+			"allow":   {object{"permissions": object{"allow": []string{tool}, "ask": []string{"x__y"}}}, "sunny in Oslo", 0, false},
+			"ask":     {object{"permissions": object{"ask": []string{tool}}}, "sunny in Oslo", 1, false},
+			"deny":    {object{"permissions": object{"deny": []string{tool}}}, "Permission denied", 0, true},
+			"exclude": {object{"tools": object{"exclude": []string{tool}}}, "the tool is excluded", 0, true},
+			"server":  {object{"tools": object{"exclude": []string{prefix + "weather__*"}}}, "the tool is excluded", 0, true},
+			"matcher": {object{"hooks": hooks(tool)}, "house rule", 0, true},
+			"pattern": {object{"hooks": hooks("^" + prefix + "weather__.*")}, "house rule", 0, true},
+		} {
+			t.Run(prefix+name, func(t *testing.T) {
+				t.Parallel()
+				p := adze(t)
+				p.settings(filepath.Join(p.home, "settings.json"), c.settings)
+				s := openaitest.Serve(t, openaitest.Script{Key: "a-key", Answers: []openaitest.Answer{
+					callOf(t, tool, object{"city": "Oslo"}), text("ok", c.result),
+				}})
+				got := drive(t, p, s.URL, "names")
+				if d := cmp.Diff([]any{"ok"}, got.Results); d != "" || got.Thrown != "" || len(got.Asked) != c.asked {
+					t.Errorf("%s, thrown: %q, asked: %v", d, got.Thrown, got.Asked)
+				}
+				names := append(append(got.Tools, got.Denials...), "mcp__weather__forecast")
+				for _, a := range got.Asked {
+					names = append(names, a["name"].(string))
+				}
+				for _, n := range names {
+					if n != "mcp__weather__forecast" && name != "exclude" && name != "server" {
+						t.Errorf("%v", names)
+					}
+				}
+				offered := slices.Contains(got.Systems[0].Tools, "mcp__weather__forecast")
+				if (len(got.Denials) > 0) != c.denied || offered != (name != "exclude" && name != "server") {
+					t.Errorf("denied: %v, offered: %v", got.Denials, got.Systems[0].Tools)
+				}
+				if hooked, err := os.ReadFile(filepath.Join(p.dir, "hooked")); err == nil &&
+					!strings.Contains(string(hooked), `"tool_name":"`+tool+`"`) {
+					t.Errorf("%s", hooked)
+				}
+			})
+		}
 	}
 }
 
