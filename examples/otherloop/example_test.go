@@ -14,13 +14,13 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
-	"github.com/adze-dev/adze"
+	"github.com/adze-dev/adze/builtin"
 )
 
-var helper adze.Helper
+var helper builtin.Helper
 
 func TestMain(m *testing.M) {
-	helper = adze.Main()
+	helper = builtin.Main()
 	os.Exit(m.Run())
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/shared"
 
-	"github.com/adze-dev/adze"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -25,7 +24,7 @@ import (
 )
 
 func main() {
-	helper := adze.Main() // before anything else
+	helper := builtin.Main() // before anything else
 	name := flag.String("model", "gpt-5", "name of the model")
 	flag.Parse()
 	dir, err := os.Getwd()
@@ -43,7 +42,7 @@ func main() {
 const maxTurns = 50
 
 // run answers a prompt with the tools of a directory. Calls that require approval are denied.
-func run(ctx context.Context, w io.Writer, helper adze.Helper, client openai.Client, name, dir, prompt string) error {
+func run(ctx context.Context, w io.Writer, helper builtin.Helper, client openai.Client, name, dir, prompt string) error {
 	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
 	if err != nil {
 		return err
