@@ -98,8 +98,8 @@ type Options struct {
 	// Session means that the tools serve a conversation: its front end passes News on to the model before each turn and
 	// loads context files at the start. Without it, tools that only matter in a conversation are not offered.
 	Session bool
-	// Editor writes a text file in the user's editor, before Adze makes sure that it has exactly the new content; nil:
-	// there is none. After an error, the file isn't written.
+	// Editor, if it isn't nil, writes a text file in the user's editor, before Adze makes sure that it has exactly the
+	// new content. After an error, the file isn't written.
 	Editor func(ctx context.Context, path, text string) error
 	// Exclude reports whether a tool is not offered; nil: none is excluded.
 	Exclude func(tool.Declaration) bool

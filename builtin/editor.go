@@ -40,7 +40,7 @@ func (f *files) throughEditor(ctx context.Context, c *change) (old *workspace.Ha
 	return after, after != nil && *after == c.newHash(), nil
 }
 
-// onDisk returns the hash of a file; nil: there is none.
+// onDisk returns the hash of a file, or nil without the file.
 func (f *files) onDisk(p workspace.Path) (*workspace.Hash, error) {
 	file, err := f.open(p)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -91,7 +91,7 @@ func (t *Tools) Add(servers map[string]discover.Server) error {
 	return nil
 }
 
-// Use is Add. only leaves out the servers of plugins and settings.
+// Use is Add. only omits the servers of plugins and settings.
 func (t *Tools) Use(servers map[string]discover.Server, only bool) error {
 	t.settling.Lock()
 	t.only = only

@@ -112,7 +112,7 @@ type Options struct {
 	SystemPrompt, AppendSystemPrompt string
 	// Place is where the agent runs for the user, as in [agent.Surroundings].
 	Place string
-	// Editor writes files in the user's editor; nil: there is none. See [builtin.Options].
+	// Editor writes files in the user's editor, or is nil, as in [builtin.Options].
 	Editor func(ctx context.Context, path, text string) error
 	// Result is the schema of the result that the model returns instead of text; nil: text.
 	Result *builtin.ResultSchema
