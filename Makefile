@@ -16,10 +16,10 @@ NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 VET := go run $(PLAIN) ./internal/dev/vet
 STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build fleet test raced plain test-modules lint ci golden bench bench-peers bench-search fuzz soak test-browser pictures test-peers test-acpx site release test-release test-arm64 test-windows test-386
+.PHONY: help build fleet test raced plain test-modules lint ci golden bench bench-peers bench-search fuzz soak test-browser pictures test-peers test-acpx site release test-release test-arm64 test-windows test-386 compare-frameworks
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-18s %s\n", $$1, $$2}'
 
 
 build: ## bin/adze
@@ -179,6 +179,10 @@ test-release: ## tests of a release; downloads nfpm
 bench-peers: build ## speed and memory beside other agents, written to docs/numbers.md; needs npm
 	cd internal/dev/race && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	go run ./internal/dev/race -node internal/dev/race -page $(NUMBERS)
+
+# The same agent with Adze and with other Go libraries: lines, modules and bytes, for docs/embedding.md.
+compare-frameworks: ## an agent with other Go libraries; downloads them
+	go run $(PLAIN) ./internal/dev/frameworks
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build ## search beside ripgrep and fd; needs npm

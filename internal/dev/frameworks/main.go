@@ -1,0 +1,167 @@
+// Command frameworks builds and runs the same agent with Adze and with other Go libraries, and prints how many lines,
+// modules and bytes each one takes. It downloads them: make compare-frameworks.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+//go:embed programs.txtar
+var programs []byte
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "frameworks:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	dir, err := os.MkdirTemp("", "frameworks-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	repository, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	fmt.Println("| library | lines of code | modules of others | program |\n|---|--:|--:|--:|")
+	requires := ""
+	for _, f := range txtar.Parse(programs).Files {
+		if path.Base(f.Name) == "require" {
+			requires = strings.ReplaceAll(string(f.Data), "\n", "\n\t")
+			continue
+		}
+		name := path.Dir(f.Name)
+		mod := "module example.com/agent\n\ngo 1.26.0\n\nrequire (\n\t" + requires + "\n)\n"
+		if name == "adze" {
+			mod = "module example.com/agent\n\ngo 1.26.0\n\nrequire github.com/adze-dev/adze v0.0.0\n\n" +
+				"replace github.com/adze-dev/adze => " + repository + "\n"
+		}
+		if err := compare(filepath.Join(dir, name), name, mod, f.Data); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// compare builds a program and runs it, and prints its row.
+func compare(dir, name, mod string, program []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for file, text := range map[string][]byte{"go.mod": []byte(mod), "main.go": program} {
+		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+			return err
+		}
+	}
+	var modules string
+	for _, args := range [][]string{
+		{"go", "mod", "tidy"}, {"go", "build", "-trimpath", "-ldflags=-s -w", "-o", "agent", "."},
+		{"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "."},
+	} {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod")
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+		}
+		modules = string(out)
+	}
+	distinct := map[string]bool{}
+	for _, m := range strings.Fields(modules) {
+		distinct[m] = true
+	}
+	delete(distinct, "github.com/adze-dev/adze")
+	if err := works(dir); err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(dir, "agent"))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("| %s | %d | %d | %.1f MB |\n", name, lines(program), len(distinct), float64(info.Size())/1e6)
+	return nil
+}
+
+// lines returns the lines of code, without empty ones.
+func lines(program []byte) (n int) {
+	for line := range bytes.Lines(program) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// works runs a program against a scripted model, which reads a file and edits it; the user allows that.
+func works(dir string) error {
+	note := filepath.Join(dir, "note.txt")
+	if err := os.WriteFile(note, []byte("good day\n"), 0o600); err != nil {
+		return err
+	}
+	server := httptest.NewServer(scripted(note))
+	defer server.Close()
+	cmd := exec.Command(filepath.Join(dir, "agent"))
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader("y\n")
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=key", "OPENAI_BASE_URL="+server.URL+"/v1")
+	out, err := cmd.CombinedOutput()
+	text, _ := os.ReadFile(note)
+	if err != nil || string(text) != "hello\n" || !strings.Contains(string(out), "It says hello.") {
+		return fmt.Errorf("the program failed: %v, the note is %q\n%s", err, text, out)
+	}
+	return nil
+}
+
+type object map[string]any
+
+// scripted is a model for an agent. The other libraries don't stream.
+func scripted(note string) http.Handler {
+	call := func(id, name string, args object) openaitest.Answer {
+		raw, _ := json.Marshal(args) // strings
+		return openaitest.Answer{Calls: []openaitest.Call{{ID: id, Name: name, Args: raw}}}
+	}
+	answers := []openaitest.Answer{
+		call("1", "read_file", object{"absolute_path": note}),
+		call("2", "edit", object{"file_path": note, "old_string": "good day", "new_string": "hello"}),
+		{Text: "It says hello."},
+	}
+	streaming := openaitest.New(openaitest.Script{Key: "key", Answers: answers})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte(`"stream":true`)) {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			streaming.ServeHTTP(w, r)
+			return
+		}
+		next := answers[min(bytes.Count(body, []byte(`"role":"tool"`)), len(answers)-1)]
+		message := object{"role": "assistant", "content": next.Text}
+		for _, c := range next.Calls {
+			message["tool_calls"] = []object{{
+				"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": string(c.Args)},
+			}}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(object{ // the program reports what is missing
+			"id": "1", "object": "chat.completion", "model": "scripted",
+			"choices": []object{{"index": 0, "message": message, "finish_reason": "stop"}},
+		})
+	})
+}
