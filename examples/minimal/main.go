@@ -19,6 +19,7 @@ import (
 
 const recording = `
 {"call":{"id":"1","name":"run_shell_command","args":{"command":"ls"}}}
+{"end":"calls"}
 {"call":{"id":"2","name":"write_file","args":{"file_path":"note.txt","content":"hello\n"}}}
 {"end":"calls"}
 {"text":"I listed the files. Writing one was denied."}
