@@ -64,7 +64,9 @@ func checkOne(ctx context.Context, env Env, o *options, c *check.Checker, comman
 	}
 	defer closeSession(env, opened)
 	s := opened.Settings
-	q := check.Question{Cmd: &command, Cwd: opened.Directory.Path, Mode: cmp.Or(o.tryMode, s.Tools.ApprovalMode), Tools: s.Tools}
+	q := check.Question{
+		Cmd: &command, Cwd: opened.Directory.Path, Mode: cmp.Or(o.tryMode, s.Tools.ApprovalMode), Tools: s.Tools,
+	}
 	q.Rules.Allow = append(settings.Texts(s.Permissions.Allow), o.allow...)
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), o.ask...)
 	q.Rules.Deny = append(settings.Texts(rules.Denied(s)), o.deny...)
@@ -74,7 +76,8 @@ func checkOne(ctx context.Context, env Env, o *options, c *check.Checker, comman
 		return exitf(exitInput, "%v", err)
 	}
 	if o.json {
-		if err := printJSON(env.Stdout, check.Verdict{Verdict: permission.Word(d), Why: why, Offer: d.Offer}); err != nil {
+		v := check.Verdict{Verdict: permission.Word(d), Why: why, Offer: d.Offer}
+		if err := printJSON(env.Stdout, v); err != nil {
 			return err
 		}
 		return checked(d)

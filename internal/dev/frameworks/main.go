@@ -124,13 +124,15 @@ func works(dir string) error {
 	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=key", "OPENAI_BASE_URL="+server.URL+"/v1")
 	out, err := cmd.CombinedOutput()
 	text, _ := os.ReadFile(note)
-	if err != nil || string(text) != "hello\n" || !strings.Contains(string(out), "It says hello.") {
+	if err != nil || string(text) != "hello\n" || !bytes.Contains(out, []byte(lastAnswer)) {
 		return fmt.Errorf("the program failed: %v, the note is %q\n%s", err, text, out)
 	}
 	return nil
 }
 
 type object map[string]any
+
+const lastAnswer = "It says hello."
 
 // scripted is a model for an agent. The other libraries don't stream.
 func scripted(note string) http.Handler {
@@ -141,7 +143,7 @@ func scripted(note string) http.Handler {
 	answers := []openaitest.Answer{
 		call("1", "read_file", object{"absolute_path": note}),
 		call("2", "edit", object{"file_path": note, "old_string": "good day", "new_string": "hello"}),
-		{Text: "It says hello."},
+		{Text: lastAnswer},
 	}
 	streaming := openaitest.New(openaitest.Script{Key: "key", Answers: answers})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
