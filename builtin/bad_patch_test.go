@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/tool"
 )
 
 // A bad patch of several files is an error that names its line, and writes nothing.
 func TestBadPatchesWriteNothing(t *testing.T) {
+	serial.Test(t)
 	good := "*** Update File: first.txt\n@@\n-one\n+ONE\n" // lines 2 to 5
 	for name, c := range map[string]struct {
 		patch string // after *** Begin Patch and good, and before *** End Patch
@@ -58,6 +60,7 @@ func TestBadPatchesWriteNothing(t *testing.T) {
 
 // A patch that as a whole isn't one is an error that names a line, and writes nothing.
 func TestPatchesWithoutAForm(t *testing.T) {
+	serial.Test(t)
 	const body = "*** Update File: a.txt\n@@\n-one\n+ONE\n"
 	for name, c := range map[string]struct{ patch, want string }{
 		"empty":            {"", "line 1 of the patch: the first line must be"},

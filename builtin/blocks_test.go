@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/tool"
 )
@@ -174,6 +175,7 @@ func bare(content []byte) []byte {
 
 // Of blocks in which the model remembers one line wrongly, and which fail, nine of ten land at the second call.
 func TestBlockMisses(t *testing.T) {
+	serial.Test(t)
 	r := rand.New(rand.NewPCG(44, 11))
 	kinds := misses()
 	names := slices.Sorted(maps.Keys(kinds))

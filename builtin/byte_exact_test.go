@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/tool"
 )
@@ -79,6 +80,7 @@ func utf16le(s string) []byte {
 
 // An edit changes its line and no other byte, in each dialect.
 func TestByteExact(t *testing.T) {
+	serial.Test(t)
 	tasks := exactTasks()
 	if len(tasks) < 200 {
 		t.Fatalf("only %d tasks", len(tasks))

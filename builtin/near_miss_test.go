@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/tool"
 )
@@ -283,6 +284,7 @@ func (m nearMiss) fits(at int, diff []string) bool {
 
 // Of near misses that fail, the message of the failure is enough to repair nine of ten, and no call writes wrong bytes.
 func TestNearMisses(t *testing.T) {
+	serial.Test(t)
 	kinds := misses()
 	names := slices.Sorted(maps.Keys(kinds))
 	r := rand.New(rand.NewPCG(44, 6))
