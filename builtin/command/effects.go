@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -114,6 +115,13 @@ func (r *triedCall) effect(c trial.Change, diffs *trial.Diffs) tool.Effect {
 		e.Path += "/"
 		e.Files, e.Inside = c.Files, r.inside(c, diffs)
 		return e
+	}
+	made := c.Kind == trial.Created || c.Kind == trial.Replaced
+	switch {
+	case c.New.Target != "" && c.Kind != trial.ModeOnly:
+		e.Attributes = "link to " + c.New.Target
+	case made && c.New.Mode.IsRegular() && c.New.Mode&0o111 != 0:
+		e.Attributes = fmt.Sprintf("mode %04o", c.New.Mode.Perm())
 	}
 	diff, lines, counted := diffs.Of(c, e.Path)
 	e.Diff, e.Counted, e.Added, e.Removed = diff, counted, lines.AddedLines, lines.RemovedLines

@@ -150,12 +150,20 @@ func TestTriedModes(t *testing.T) {
 		}
 		return tool.Decision{Verdict: tool.Deny}, nil
 	}
-	if shell(t, s, "chmod 600 a b; sed -i s/1/2/ a; chmod 755 a b").Changes.None() {
-		t.Skip("commands can't be tried here: adze doctor says why")
-	}
-	want := []tool.Row{{Label: "changed", Cells: []string{"a  +1 −1, mode 0644 → 0755", "b, mode 0644 → 0755"}}}
-	if !reflect.DeepEqual(rows, want) {
-		t.Errorf("%q", rows)
+	for line, want := range map[string][]tool.Row{
+		"chmod 600 a b; sed -i s/1/2/ a; chmod 755 a b": {
+			{Label: "changed", Cells: []string{"a  +1 −1, mode 0644 → 0755", "b, mode 0644 → 0755"}},
+		},
+		"echo 1 > c; echo 2 > d; chmod 755 c; chmod 644 d; ln -s c e": {
+			{Label: "new", Cells: []string{"c  +1 −0, mode 0755", "d  +1 −0", "e, link to c"}},
+		},
+	} {
+		if shell(t, s, line).Changes.None() {
+			t.Skip("commands can't be tried here: adze doctor says why")
+		}
+		if !reflect.DeepEqual(rows, want) {
+			t.Errorf("%s: %q", line, rows)
+		}
 	}
 }
 
