@@ -59,31 +59,52 @@ func (s *Servers) List() []Status {
 	return out
 }
 
+// Connected counts the servers and the usable ones, and reports whether some are starting. It costs much less than List.
+func (s *Servers) Connected() (servers, usable int, starting bool) {
+	for _, l := range s.links {
+		l.mu.Lock()
+		state, _ := l.condition()
+		l.mu.Unlock()
+		if state != Skipped {
+			servers++
+		}
+		if state == Ready || state == Cached {
+			usable++
+		}
+		starting = starting || state == Starting
+	}
+	return servers, usable, starting
+}
+
+// condition returns the state of a server and the reason; the caller has locked l.
+func (l *link) condition() (State, error) {
+	switch {
+	case errors.Is(l.bad, ErrItself):
+		return Skipped, l.bad
+	case l.bad != nil:
+		return Failed, l.bad
+	case l.session != nil:
+		return Ready, l.err
+	case l.attempt != nil:
+		if l.err == nil || l.attempt.why != nil {
+			return Starting, l.attempt.progress()
+		}
+		return Starting, l.err
+	case l.err == nil && l.cached:
+		return Cached, nil
+	}
+	return Failed, l.err
+}
+
 func (l *link) status() Status {
 	offered := l.offered()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := Status{
 		Alias: l.alias, Description: l.conf.Description, Transport: string(l.kind), Target: l.conf.Target(),
-		Err: l.err, Began: l.began, Took: l.took, Starts: l.starts, Warnings: append([]string(nil), l.warnings...),
+		Began: l.began, Took: l.took, Starts: l.starts, Warnings: append([]string(nil), l.warnings...),
 	}
-	switch {
-	case errors.Is(l.bad, ErrItself):
-		st.State, st.Err = Skipped, l.bad
-	case l.bad != nil:
-		st.State, st.Err = Failed, l.bad
-	case l.session != nil:
-		st.State = Ready
-	case l.attempt != nil:
-		st.State = Starting
-		if l.err == nil || l.attempt.why != nil {
-			st.Err = l.attempt.progress()
-		}
-	case l.err == nil && l.cached:
-		st.State = Cached
-	default:
-		st.State = Failed
-	}
+	st.State, st.Err = l.condition()
 	for _, t := range offered {
 		st.Tools = append(st.Tools, clean.Name(l.alias, t.Name))
 	}

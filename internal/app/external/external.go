@@ -351,18 +351,10 @@ func (t *Tools) List() []discover.Status {
 
 // Connected counts the MCP servers and the usable ones, and reports whether some are starting.
 func (t *Tools) Connected() (servers, usable int, starting bool) {
-	for _, st := range t.List() {
-		switch st.State {
-		case discover.Skipped:
-			continue
-		case discover.Ready, discover.Cached:
-			usable++
-		case discover.Starting:
-			starting = true
-		}
-		servers++
+	if t.servers == nil {
+		return 0, 0, false
 	}
-	return servers, usable, starting
+	return t.servers.Connected()
 }
 
 // Problems returns the invalid configurations of external tools.

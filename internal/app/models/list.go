@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -274,6 +273,9 @@ func (m *Models) ContextWindow(name string) int {
 
 // setWindow returns the window in settings; 0: none.
 func setWindow(set *settings.Settings, name string) int {
+	if len(set.Model.Providers) == 0 {
+		return max(set.Model.Window, 0)
+	}
 	for _, p := range providers() {
 		for _, e := range set.Model.Providers[p.name] {
 			if e.ID == name && e.Config.Window > 0 {
@@ -286,8 +288,9 @@ func setWindow(set *settings.Settings, name string) int {
 
 // familyWindow returns the window of a model by its name.
 func familyWindow(name string) int {
-	for _, w := range windows() {
-		if w.name.MatchString(name) {
+	name = "/" + strings.ToLower(name)
+	for _, w := range windows {
+		if strings.Contains(name, w.part) {
 			return w.tokens
 		}
 	}
@@ -315,29 +318,21 @@ func (m *Models) listedWindow(name string) int {
 	return m.windows[name]
 }
 
-type window struct {
-	name   *regexp.Regexp
+// windows are the context windows of families of models by a part of /name, as published, special ones first. If a
+// server was started with less, model.generationConfig.contextWindowSize sets it.
+var windows = []struct {
+	part   string
 	tokens int
+}{
+	{"gemini", 1_000_000},
+	{"gpt-5", 272_000},
+	{"gpt-4.1", 1_000_000},
+	{"/o1", 200_000},
+	{"/o3", 200_000},
+	{"/o4", 200_000},
+	{"claude", 200_000},
+	{"qwen3-coder-plus", 1_000_000},
+	{"qwen3-coder-flash", 1_000_000},
+	{"qwen3", 256_000},
+	{"glm", 200_000},
 }
-
-// windows are the context windows of families of models, as published, special ones first. If a server was started with
-// less, model.generationConfig.contextWindowSize sets it.
-var windows = sync.OnceValue(func() []window {
-	var all []window
-	for _, w := range []struct {
-		name   string
-		tokens int
-	}{
-		{`gemini`, 1_000_000},
-		{`gpt-5`, 272_000},
-		{`gpt-4\.1`, 1_000_000},
-		{`(^|/)o[134]`, 200_000},
-		{`claude`, 200_000},
-		{`qwen3-coder-(plus|flash)`, 1_000_000},
-		{`qwen3`, 256_000},
-		{`glm`, 200_000},
-	} {
-		all = append(all, window{regexp.MustCompile(`(?i)` + w.name), w.tokens})
-	}
-	return all
-})

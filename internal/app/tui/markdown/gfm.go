@@ -169,12 +169,14 @@ func (taskBoxes) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast
 type bareLinks struct{}
 
 // Trigger returns what goes before an address; the space stands for all white space, and for the start of a line.
-func (bareLinks) Trigger() []byte { return []byte(" *_~(") }
+func (bareLinks) Trigger() []byte { return []byte(beforeLink) }
 
-func (l bareLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+const beforeLink = " *_~("
+
+func (bareLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	before := 0
-	if bytes.IndexByte(l.Trigger(), line[0]) >= 0 {
+	if strings.IndexByte(beforeLink, line[0]) >= 0 {
 		before = 1
 	}
 	line = line[before:]
@@ -211,6 +213,9 @@ func span(b []byte, set string) int { return len(b) - len(bytes.TrimLeft(b, set)
 // webAddress returns the length of the URL, or of the name that begins with www., that line begins with; 0: none.
 func webAddress(line []byte) int {
 	from, path := 0, pathBytes
+	if len(line) == 0 || strings.IndexByte("hfw", line[0]) < 0 {
+		return 0
+	}
 	for _, prefix := range []string{"http://", "https://", "ftp://", "www."} {
 		if bytes.HasPrefix(line, []byte(prefix)) {
 			from = len(prefix)
