@@ -237,6 +237,9 @@ func (s *Set) Skipped() []string { return s.files.ws.Skipped() }
 // well-known files of credentials, and tokens with a checkable form. It is the Mask of a [tool.Executor].
 func (s *Set) Mask(text string) string { return s.files.values.Mask().String(text) }
 
+// MaskKnown is Mask without a look for new values on disk: for the journal of texts that Mask has seen.
+func (s *Set) MaskKnown(text string) string { return s.files.values.Known().String(text) }
+
 // SecretKinds returns the kinds of the secrets in a text, such as github-token.
 func (s *Set) SecretKinds(text string) []string { return s.files.values.Mask().Kinds(text) }
 

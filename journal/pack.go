@@ -196,7 +196,7 @@ func maskStrings(raw []byte, mask func(string) string) []byte {
 	if mask == nil {
 		return raw
 	}
-	// Checking whether the list of secrets is current costs more than searching a text, and most records have none.
+	// One search over all of them is faster than many, and most records have no secret.
 	var all strings.Builder
 	strs(raw, func(_, _ int, s string) {
 		all.WriteString(s)

@@ -120,7 +120,7 @@ func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure 
 	prefix := c.currentPrefix()
 	resp, f := c.send(ctx, "POST", c.prefixes[prefix]+x.Path, payload)
 	if f != nil {
-		f.prefix, f.images = prefix, hasImages(payload)
+		f.prefix, f.sent = prefix, payload
 		return f
 	}
 	defer resp.Body.Close()
@@ -134,7 +134,7 @@ func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure 
 	}
 	if err != nil {
 		f = answerFailure(err)
-		f.prefix, f.images = prefix, hasImages(payload)
+		f.prefix, f.sent = prefix, payload
 		return f
 	}
 	return nil

@@ -30,7 +30,7 @@ type Failure struct {
 	busy   bool          // the server is overloaded: it may take minutes
 	after  time.Duration // how long the server asks to wait; 0: it doesn't
 	prefix int           // index of the version path
-	images bool          // the request had images
+	sent   []byte        // the body of the request
 }
 
 // Rejected reports whether the server rejected the content of the request, so that another request may succeed: status

@@ -45,7 +45,8 @@ func (c *Client) SendsImages() bool {
 
 // withoutImages reports whether a request was rejected because of its images. They aren't sent again.
 func (c *Client) withoutImages(f *Failure) bool {
-	if !f.images || !f.Rejected() || c.Options.Images != ImagesByName || !aboutImages(f.Message+" "+f.Param) {
+	if !f.Rejected() || c.Options.Images != ImagesByName || !aboutImages(f.Message+" "+f.Param) ||
+		!hasImages(f.sent) {
 		return false
 	}
 	c.mu.Lock()

@@ -151,7 +151,7 @@ func (r *Recorder) Rename(name string) error {
 // openElsewhere records in the journal of another program, and continues a session that has started there.
 func (r *Recorder) openElsewhere(e *Elsewhere) (*Resumed, error) {
 	w := journal.NewWriter(e.Log, e.Blobs, e.State)
-	w.Mask = r.s.Tools.Mask
+	w.Mask = r.s.Tools.MaskKnown
 	r.discard = e.Log.Close
 	if e.State.Opened.ID == "" {
 		r.reserved = w
@@ -168,7 +168,7 @@ func (r *Recorder) openElsewhere(e *Elsewhere) (*Resumed, error) {
 // writer returns the writer of a journal. It masks known secrets.
 func (s Session) writer(log journal.Log, all record.Sessions, state journal.State) *journal.Writer {
 	w := journal.NewWriter(log, all.Store(), state)
-	w.Mask = s.Tools.Mask
+	w.Mask = s.Tools.MaskKnown
 	return w
 }
 

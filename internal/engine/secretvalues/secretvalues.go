@@ -116,6 +116,17 @@ func (l *List) Mask() *redact.Mask {
 	return l.mask
 }
 
+// Known returns a mask for the values that were found when Mask was last called. It doesn't look at the disk, so it is
+// for texts that went through a mask when they came in.
+func (l *List) Known() *redact.Mask {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mask == nil {
+		l.refresh()
+	}
+	return l.mask
+}
+
 // Configs returns the files of git's configuration that contain credentials. nested are the configurations of
 // repositories in the workspace that a search has found; the caller need not repeat them.
 func (l *List) Configs(nested []string) []Config {

@@ -136,8 +136,14 @@ func TestChanges(t *testing.T) {
 			put(t, filepath.Join(dir, "ws/.git/modules/m/HEAD"), "ref: refs/heads/main\n")
 		}
 		put(t, filepath.Join(dir, c.path), remote(c.secret)+strings.Repeat("#", i)+"\n")
+		if l.Known().String(c.secret) != c.secret {
+			t.Errorf("%s: Known looked at the disk", c.path)
+		}
 		if !known(c.secret) {
 			t.Errorf("%s: %s is shown", c.path, c.secret)
+		}
+		if l.Known() != l.Mask() {
+			t.Errorf("%s: Known doesn't know what Mask found", c.path)
 		}
 	}
 	if !known("first-t0ken") {
