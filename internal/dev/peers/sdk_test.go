@@ -116,6 +116,11 @@ func sdkTurns() []sdkCase {
 				wantFile(t, p, "other.txt", "updated")
 				wantAsked(t, got, 1)
 			}},
+		// An empty updatedInput, which the SDK's type requires, replaced the arguments.
+		{"unchanged", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok")}
+		}, []any{"ok"},
+			func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "written"); wantAsked(t, got, 1) }},
 		{"modes", func(t *testing.T, p *program) []openaitest.Answer {
 			return []openaitest.Answer{text("one"), write(t, p), text("two"), text("three", "Plan mode is on")}
 		}, []any{"one", "two", "three"}, func(t *testing.T, p *program, got sdkRun) {
