@@ -1,15 +1,15 @@
 package serve
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/adze-dev/adze/internal/engine/lines"
 )
 
 // maxMessage is the maximum length of a line. The SDK's transport has no limit.
@@ -24,63 +24,39 @@ const (
 	invalidRequest = -32600
 )
 
-// lines is the input of a connection, restricted to valid messages. An invalid line gets a JSON-RPC error; the SDK
+// input is the input of a connection, restricted to valid messages. An invalid line gets a JSON-RPC error; the SDK
 // would close the connection, with all running calls.
-type lines struct {
-	in  *bufio.Reader
-	end io.Closer
-	out io.Writer
+type input struct {
+	io.Closer
+	lines *lines.Reader
+	out   io.Writer
 
 	open  *unanswered
 	rest  []byte // rest of a valid message
 	batch bool   // the client uses the one protocol version that has batches
 }
 
-func newLines(in io.ReadCloser, out *answers) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 64<<10), end: in, out: out, open: out.open}
+func newInput(in io.ReadCloser, out *answers) *input {
+	return &input{Closer: in, lines: lines.New(in, maxMessage), out: out, open: out.open}
 }
 
-func (l *lines) Close() error { return l.end.Close() }
-
-func (l *lines) Read(p []byte) (int, error) {
+func (l *input) Read(p []byte) (int, error) {
 	for len(l.rest) == 0 {
-		line, err := l.line()
-		if len(bytes.TrimSpace(line)) > 0 {
-			l.pass(line)
-		}
-		if err != nil && len(l.rest) == 0 {
+		line, err := l.lines.Next()
+		switch {
+		case err != nil:
 			l.open.drain()
 			return 0, err
+		case line.Long:
+			l.refuse(idOf(line.Text, line.Tail), invalidRequest,
+				fmt.Sprintf("message too large (limit: %d MB)", maxMessage>>20))
+		case len(bytes.TrimSpace(line.Text)) > 0:
+			l.pass(append(line.Text, '\n'))
 		}
 	}
 	n := copy(p, l.rest)
 	l.rest = l.rest[n:]
 	return n, nil
-}
-
-// line reads one line, including an incomplete last one. A line that is too long is answered with an error and skipped.
-func (l *lines) line() ([]byte, error) {
-	var head, tail []byte
-	var pieces [][]byte // joined at the end: a growing buffer would take several times as much memory
-	size := 0
-	for {
-		piece, err := l.in.ReadSlice('\n')
-		size += len(piece)
-		tail = lastBytes(append(tail, lastBytes(piece, 256)...), 256)
-		switch {
-		case size <= maxMessage:
-			pieces = append(pieces, bytes.Clone(piece))
-		case pieces != nil:
-			head, pieces = pieces[0][:min(len(pieces[0]), 4096)], nil
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if size > maxMessage {
-			l.refuse(idOf(head, tail), invalidRequest, fmt.Sprintf("message too large (limit: %d MB)", maxMessage>>20))
-		}
-		return bytes.Join(pieces, nil), err
-	}
 }
 
 // idOf finds the ID of a message from its beginning and end. Without it the client would wait for a response.
@@ -108,10 +84,8 @@ func idOf(head, tail []byte) json.RawMessage {
 	return nil
 }
 
-func lastBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
-
 // pass forwards a message, or responds to an invalid one.
-func (l *lines) pass(line []byte) {
+func (l *input) pass(line []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -152,7 +126,7 @@ func (l *lines) pass(line []byte) {
 }
 
 // refuse responds to an invalid line with an error.
-func (l *lines) refuse(id json.RawMessage, code int, message string) {
+func (l *input) refuse(id json.RawMessage, code int, message string) {
 	if len(id) == 0 || id[0] == '{' || id[0] == '[' {
 		id = json.RawMessage("null")
 	}

@@ -199,7 +199,7 @@ func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	defer context.AfterFunc(ctx, c.end)()
 	done := make(chan error, 1)
 	to := &answers{open: newUnanswered(), WriteCloser: out}
-	transport := &mcp.IOTransport{Reader: &watched{newLines(in, to), c.end}, Writer: to, MaxLineLength: -1}
+	transport := &mcp.IOTransport{Reader: &watched{newInput(in, to), c.end}, Writer: to, MaxLineLength: -1}
 	go func() { done <- m.Run(c.life, transport) }()
 	select {
 	case err := <-done:

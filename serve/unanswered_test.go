@@ -19,7 +19,7 @@ func TestInputWaitsForAnswers(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			out := &answers{open: newUnanswered(), WriteCloser: writeCloser{&bytes.Buffer{}}}
-			l := newLines(io.NopCloser(strings.NewReader(in)), out)
+			l := newInput(io.NopCloser(strings.NewReader(in)), out)
 			if answered {
 				time.AfterFunc(drainWait/2, func() { io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}`+"\n") })
 			}

@@ -1,6 +1,6 @@
 // Package trace turns the journal of a finished task into spans for an OpenTelemetry collector.
 //
-//	x, err := otlp.FromEnv(os.Getenv, "adze-fleet", version)
+//	x, err := otlp.New(endpoint, os.Getenv, "adze-fleet", version)
 //	…
 //	err = x.Send(ctx, trace.Spans(run, task, entries))
 //

@@ -205,9 +205,7 @@ func (s *server) end(ctx context.Context, id json.RawMessage, result any, after 
 func (s *server) notified(method string, params json.RawMessage) {
 	switch method {
 	case "session/cancel":
-		var p struct {
-			SessionID string `json:"sessionId"`
-		}
+		var p sessionID
 		if json.Unmarshal(params, &p) == nil {
 			if t := s.current(p.SessionID); t != nil {
 				t.interrupt()

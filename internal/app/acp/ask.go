@@ -111,10 +111,7 @@ func unanswered(ctx context.Context, q *approval.Question, err error) error {
 
 // askForm asks a question with a form, if the editor can show one, or with a choice.
 func (t *talk) askForm(ctx context.Context, q *approval.Question) (tool.Decision, error) {
-	t.server.mu.Lock()
-	can := t.server.client.Elicitation.Form != nil
-	t.server.mu.Unlock()
-	if !can {
+	if t.server.can().Elicitation.Form == nil {
 		return t.askChoice(ctx, q)
 	}
 	r := q.Request

@@ -103,8 +103,7 @@ type replayedCall struct {
 }
 
 func (r *replayer) entry(seq int64, kind journal.Type, data journal.Data) {
-	switch kind {
-	case journal.TypeCompacted:
+	if kind == journal.TypeCompacted {
 		r.calls = map[string]*replayedCall{}
 	}
 	switch d := data.(type) {
@@ -239,26 +238,24 @@ func (c *replayedCall) todos() (list todo.List) {
 
 // end returns the result of a call.
 func (r *replayer) end(c *replayedCall) toolCall {
-	var out tool.Outcome
-	switch {
-	case c.finished != nil:
-		o := c.finished.Outcome
-		out = tool.Outcome{
-			Status: o.Status, Result: o.Result, Changes: r.talk.session.Effects.ChangesOf(c.finished.Changes),
-		}
-		if o.Error != nil {
-			out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
-		} else if c.finished.Todos != nil {
-			out.Result.Display = c.todos()
-		}
-		if read, ok := o.Result.Display.(tool.Opaque); ok {
-			var d agent.TaskDisplay
-			if json.Unmarshal(read.JSON, &d) == nil && d.Type == "task_execution" {
-				out.Result.Display = d
-			}
-		}
-	default: // it was denied, its arguments are invalid, or the session ended before it
-		out = tool.Outcome{Status: tool.StatusError, Error: &tool.Failure{}, Result: tool.Result{Content: c.response}}
+	if c.finished == nil { // it was denied, its arguments are invalid, or the session ended before it
+		out := tool.Outcome{Status: tool.StatusError, Error: &tool.Failure{}, Result: tool.Result{Content: c.response}}
+		return r.talk.ended(c.made.ID, out, c.kind, false)
 	}
-	return r.talk.ended(c.made.ID, out, c.kind, c.finished != nil)
+	o := c.finished.Outcome
+	out := tool.Outcome{
+		Status: o.Status, Result: o.Result, Changes: r.talk.session.Effects.ChangesOf(c.finished.Changes),
+	}
+	if o.Error != nil {
+		out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
+	} else if c.finished.Todos != nil {
+		out.Result.Display = c.todos()
+	}
+	if read, ok := o.Result.Display.(tool.Opaque); ok {
+		var d agent.TaskDisplay
+		if json.Unmarshal(read.JSON, &d) == nil && d.Type == "task_execution" {
+			out.Result.Display = d
+		}
+	}
+	return r.talk.ended(c.made.ID, out, c.kind, true)
 }

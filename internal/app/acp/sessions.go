@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,28 +25,30 @@ type runner func(context.Context) (result any, after func(), err error)
 
 // handlers check the parameters of requests, in order, and return the functions that run concurrently.
 var handlers = map[string]func(s *server, params json.RawMessage) (runner, error){
-	"initialize":                (*server).initialize,
-	"authenticate":              (*server).authenticate,
-	"session/new":               (*server).newSession,
-	"session/load":              func(s *server, p json.RawMessage) (runner, error) { return s.reopen(p, true) },
-	"session/resume":            func(s *server, p json.RawMessage) (runner, error) { return s.reopen(p, false) },
-	"session/list":              (*server).listSessions,
-	"session/close":             (*server).closeSession,
-	"session/delete":            (*server).deleteSession,
-	"session/prompt":            (*server).prompt,
-	"session/set_mode":          (*server).setMode,
-	"session/set_config_option": (*server).setOption,
+	"initialize":                with((*server).initialize),
+	"authenticate":              with((*server).authenticate),
+	"session/new":               with((*server).newSession),
+	"session/load":              with(func(s *server, p sessionParams) (runner, error) { return s.reopen(p, true) }),
+	"session/resume":            with(func(s *server, p sessionParams) (runner, error) { return s.reopen(p, false) }),
+	"session/list":              with((*server).listSessions),
+	"session/close":             with((*server).closeSession),
+	"session/delete":            with((*server).deleteSession),
+	"session/prompt":            with((*server).prompt),
+	"session/set_mode":          with((*server).setMode),
+	"session/set_config_option": with((*server).setOption),
 }
 
-// params reads the parameters of a request.
-func params[T any](raw json.RawMessage) (p T, err error) {
-	if len(raw) == 0 {
-		raw = json.RawMessage("{}")
+// with returns a handler that reads the parameters of a request first.
+func with[T any](handle func(*server, T) (runner, error)) func(*server, json.RawMessage) (runner, error) {
+	return func(s *server, raw json.RawMessage) (runner, error) {
+		var p T
+		if len(raw) > 0 {
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return nil, errorf(codeInvalidParams, "params: %s", misfit(err))
+			}
+		}
+		return handle(s, p)
 	}
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return p, errorf(codeInvalidParams, "params: %s", misfit(err))
-	}
-	return p, nil
 }
 
 // misfit describes an error of decoding JSON in terms of the protocol: the member, its type and the expected one.
@@ -69,18 +72,14 @@ func misfit(err error) string {
 }
 
 // now returns a runner that does nothing.
-func now(result any, after func()) (runner, error) {
-	return func(context.Context) (any, func(), error) { return result, after, nil }, nil
+func now(result any) (runner, error) {
+	return func(context.Context) (any, func(), error) { return result, nil, nil }, nil
 }
 
 // setup is the only authentication method: the user configures a model outside the editor.
 const setup = "setup"
 
-func (s *server) initialize(raw json.RawMessage) (runner, error) {
-	p, err := params[initializeParams](raw)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) initialize(p initializeParams) (runner, error) {
 	s.mu.Lock()
 	s.client, s.begun = p.Capabilities, true
 	s.mu.Unlock()
@@ -99,19 +98,13 @@ func (s *server) initialize(raw json.RawMessage) (runner, error) {
 			ID: setup, Name: "Set a model", Description: "Set the variables of a provider, such as OPENAI_API_KEY, " +
 				"or start a local model server. 'adze doctor' shows what was found.",
 		}},
-	}, nil)
+	})
 }
 
 // authenticate checks whether there is a model now. Methods of other agents do nothing.
-func (s *server) authenticate(raw json.RawMessage) (runner, error) {
-	p, err := params[struct {
-		MethodID string `json:"methodId"`
-	}](raw)
-	switch {
-	case err != nil:
-		return nil, err
-	case p.MethodID != setup:
-		return now(nil, nil)
+func (s *server) authenticate(p authenticateParams) (runner, error) {
+	if p.MethodID != setup {
+		return now(nil)
 	}
 	return func(ctx context.Context) (any, func(), error) {
 		dir, err := os.Getwd()
@@ -140,43 +133,40 @@ func (s *server) noModel(ctx context.Context, dir string, err error) error {
 	return errorf(codeAuthRequired, "%s", text)
 }
 
-// checked reads the parameters of a session that is opened.
-func checked(raw json.RawMessage) (p sessionParams, servers map[string]discover.Server, err error) {
-	if p, err = params[sessionParams](raw); err != nil {
-		return p, nil, err
-	}
+// checked checks the parameters of a session that is opened, and returns its servers.
+func checked(p sessionParams) (map[string]discover.Server, error) {
 	for i, dir := range append([]string{p.CWD}, p.AddDirs...) {
 		name := "cwd"
 		if i > 0 {
 			name = fmt.Sprintf("additionalDirectories[%d]", i-1)
 		}
 		if !filepath.IsAbs(dir) {
-			return p, nil, errorf(codeInvalidParams, "%s: expected an absolute path, got %q", name, dir)
+			return nil, errorf(codeInvalidParams, "%s: expected an absolute path, got %q", name, dir)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return p, nil, errorf(codeInvalidParams, "%s: not a directory: %s", name, dir)
+			return nil, errorf(codeInvalidParams, "%s: not a directory: %s", name, dir)
 		}
 	}
-	servers = map[string]discover.Server{}
+	servers := map[string]discover.Server{}
 	for i, m := range p.Servers {
 		server := discover.Server{Command: m.Command, Args: m.Args, Env: values(m.Env), Headers: values(m.Headers)}
 		switch {
 		case m.Name == "":
-			return p, nil, errorf(codeInvalidParams, "mcpServers[%d].name: expected a name", i)
+			return nil, errorf(codeInvalidParams, "mcpServers[%d].name: expected a name", i)
 		case m.Type == "http":
 			server.HTTPURL = m.URL
 		case m.Type == "sse":
 			server.URL = m.URL
 		case m.Type != "" && m.Type != "stdio":
-			return p, nil, errorf(codeInvalidParams, "mcpServers[%d].type: expected stdio, http or sse, got %q", i,
+			return nil, errorf(codeInvalidParams, "mcpServers[%d].type: expected stdio, http or sse, got %q", i,
 				m.Type)
 		}
 		if (server.Command == "") == (m.URL == "") {
-			return p, nil, errorf(codeInvalidParams, "mcpServers[%d]: expected a command or a url", i)
+			return nil, errorf(codeInvalidParams, "mcpServers[%d]: expected a command or a url", i)
 		}
 		servers[m.Name] = server
 	}
-	return p, servers, nil
+	return servers, nil
 }
 
 func values(list []nameValue) map[string]string {
@@ -187,8 +177,8 @@ func values(list []nameValue) map[string]string {
 	return out
 }
 
-func (s *server) newSession(raw json.RawMessage) (runner, error) {
-	p, servers, err := checked(raw)
+func (s *server) newSession(p sessionParams) (runner, error) {
+	servers, err := checked(p)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +197,8 @@ func (s *server) newSession(raw json.RawMessage) (runner, error) {
 }
 
 // reopen continues a recorded session. With replay, the editor gets its conversation before the response.
-func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
-	p, servers, err := checked(raw)
+func (s *server) reopen(p sessionParams, replay bool) (runner, error) {
+	servers, err := checked(p)
 	if err != nil {
 		return nil, err
 	}
@@ -324,20 +314,11 @@ func (s *server) named(ctx context.Context, id string) (*talk, *opening, error) 
 // pageSize is the number of sessions on a page of session/list.
 const pageSize = 100
 
-func (s *server) listSessions(raw json.RawMessage) (runner, error) {
-	p, err := params[struct {
-		CWD    string `json:"cwd"`
-		Cursor string `json:"cursor"`
-	}](raw)
-	if err != nil {
-		return nil, err
-	}
-	from := 0
-	if p.Cursor != "" {
-		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 {
-			return nil, errorf(codeInvalidParams, "cursor: expected the nextCursor of an earlier response, got %q",
-				p.Cursor)
-		}
+func (s *server) listSessions(p listParams) (runner, error) {
+	from, err := strconv.Atoi(cmp.Or(p.Cursor, "0"))
+	if err != nil || from < 0 {
+		return nil, errorf(codeInvalidParams, "cursor: expected the nextCursor of an earlier response, got %q",
+			p.Cursor)
 	}
 	if p.CWD != "" && !filepath.IsAbs(p.CWD) {
 		return nil, errorf(codeInvalidParams, "cwd: expected an absolute path, got %q", p.CWD)
@@ -375,46 +356,38 @@ func page(found []journal.Info, from int) map[string]any {
 	return next
 }
 
-type sessionID struct {
-	SessionID string `json:"sessionId"`
-}
-
-func (s *server) closeSession(raw json.RawMessage) (runner, error) {
-	p, err := params[sessionID](raw)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) closeSession(p sessionID) (runner, error) {
 	return func(ctx context.Context) (any, func(), error) {
-		t, o, err := s.named(ctx, p.SessionID)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.forget(p.SessionID, o)
-		t.close()
-		return nil, nil, nil
+		_, err := s.closed(ctx, p.SessionID)
+		return nil, nil, err
 	}, nil
 }
 
-// deleteSession deletes a recorded session, after closing it if it is open.
-func (s *server) deleteSession(raw json.RawMessage) (runner, error) {
-	p, err := params[sessionID](raw)
-	if err != nil {
-		return nil, err
+// closed closes a session and returns it.
+func (s *server) closed(ctx context.Context, id string) (*talk, error) {
+	t, o, err := s.named(ctx, id)
+	if err == nil {
+		s.forget(id, o)
+		t.close()
 	}
+	return t, err
+}
+
+// deleteSession deletes a recorded session, after closing it if it is open.
+func (s *server) deleteSession(p sessionID) (runner, error) {
 	return func(ctx context.Context) (any, func(), error) {
 		dir := ""
-		if t, o, err := s.named(ctx, p.SessionID); err == nil {
-			s.forget(p.SessionID, o)
+		if t, err := s.closed(ctx, p.SessionID); err == nil {
 			dir = t.session.Directory.Path
-			t.close()
 		}
 		directory, err := s.o.Directory(dir)
 		if err != nil {
 			return nil, nil, err
 		}
-		if id, err := record.Of(directory).Find(p.SessionID); err != nil || id != p.SessionID {
+		all := record.Of(directory)
+		if id, err := all.Find(p.SessionID); err != nil || id != p.SessionID {
 			return nil, nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 		}
-		return nil, nil, record.Of(directory).DeleteSession(p.SessionID)
+		return nil, nil, all.DeleteSession(p.SessionID)
 	}, nil
 }

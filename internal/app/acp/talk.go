@@ -128,16 +128,16 @@ func (t *talk) begin() {
 	t.tellCommands()
 }
 
-// canNotice reports whether the editor shows notices.
-func (s *server) canNotice() bool {
+// can returns what the editor offers.
+func (s *server) can() clientCapabilities {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.client.Session.Notices != nil
+	return s.client
 }
 
 // note passes on a notice for the user.
 func (t *talk) note(text string) {
-	if !t.server.canNotice() {
+	if t.server.can().Session.Notices == nil {
 		return
 	}
 	severity := "info"
@@ -149,14 +149,7 @@ func (t *talk) note(text string) {
 }
 
 // prompt answers a prompt.
-func (s *server) prompt(raw json.RawMessage) (runner, error) {
-	p, err := params[struct {
-		SessionID string    `json:"sessionId"`
-		Prompt    []content `json:"prompt"`
-	}](raw)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) prompt(p promptParams) (runner, error) {
 	said, err := readPrompt(p.Prompt)
 	if err != nil {
 		return nil, err
@@ -269,7 +262,7 @@ func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) 
 
 // tellServers shows the MCP servers that failed, if the editor can't show notices.
 func (t *talk) tellServers() {
-	if t.server.canNotice() {
+	if t.server.can().Session.Notices != nil {
 		return
 	}
 	for _, st := range t.session.Outside.List() {
@@ -448,63 +441,50 @@ func (t *talk) tellUsage() {
 	}
 }
 
-func (s *server) setMode(raw json.RawMessage) (runner, error) {
-	p, err := params[struct {
-		SessionID string `json:"sessionId"`
-		ModeID    string `json:"modeId"`
-	}](raw)
-	if err != nil {
-		return nil, err
-	}
+// setMode sets the mode. The options follow the response.
+func (s *server) setMode(p modeParams) (runner, error) {
 	return func(ctx context.Context) (any, func(), error) {
 		t, _, err := s.named(ctx, p.SessionID)
+		if err == nil {
+			err = t.choose(ctx, "modeId", modeOption, p.ModeID)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := t.choose(ctx, "modeId", modeOption, p.ModeID); err != nil {
-			return nil, nil, err
-		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.refresh()
-		return nil, func() { t.send(optionsUpdate{"config_option_update", t.lockedOptions()}) }, nil
+		_, options := t.chosen()
+		return nil, func() { t.send(optionsUpdate{"config_option_update", options}) }, nil
 	}, nil
 }
 
-func (t *talk) lockedOptions() []configOption {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.options()
-}
-
-func (s *server) setOption(raw json.RawMessage) (runner, error) {
-	p, err := params[struct {
-		SessionID string          `json:"sessionId"`
-		ConfigID  string          `json:"configId"`
-		Value     json.RawMessage `json:"value"`
-	}](raw)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) setOption(p optionParams) (runner, error) {
 	var value string
 	if json.Unmarshal(p.Value, &value) != nil {
 		return nil, errorf(codeInvalidParams, "value: expected the value of one of the options, got %s", p.Value)
 	}
 	return func(ctx context.Context) (any, func(), error) {
 		t, _, err := s.named(ctx, p.SessionID)
+		if err == nil {
+			err = t.choose(ctx, "value", p.ConfigID, value)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := t.choose(ctx, "value", p.ConfigID, value); err != nil {
-			return nil, nil, err
+		mode, options := t.chosen()
+		if mode != "" {
+			t.send(modeUpdate{"current_mode_update", mode})
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if mode, _ := t.refresh(); mode {
-			t.put(modeUpdate{"current_mode_update", t.mode})
-		}
-		return map[string]any{"configOptions": t.options()}, nil, nil
+		return map[string]any{"configOptions": options}, nil, nil
 	}, nil
+}
+
+// chosen returns the mode, if it changed, and all options, which the editor gets next.
+func (t *talk) chosen() (mode string, options []configOption) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if changed, _ := t.refresh(); changed {
+		mode = t.mode
+	}
+	return mode, t.options()
 }
 
 // choose sets an option. param is the parameter that has the value, for the error.

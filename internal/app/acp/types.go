@@ -60,6 +60,36 @@ type authMethod struct {
 	Description string `json:"description"`
 }
 
+type authenticateParams struct {
+	MethodID string `json:"methodId"`
+}
+
+type listParams struct {
+	CWD    string `json:"cwd"`
+	Cursor string `json:"cursor"`
+}
+
+// sessionID is the only parameter of some requests.
+type sessionID struct {
+	SessionID string `json:"sessionId"`
+}
+
+type promptParams struct {
+	SessionID string    `json:"sessionId"`
+	Prompt    []content `json:"prompt"`
+}
+
+type modeParams struct {
+	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+}
+
+type optionParams struct {
+	SessionID string          `json:"sessionId"`
+	ConfigID  string          `json:"configId"`
+	Value     json.RawMessage `json:"value"`
+}
+
 // sessionParams are the parameters of session/new, session/load and session/resume.
 type sessionParams struct {
 	SessionID string      `json:"sessionId"`

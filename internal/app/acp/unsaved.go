@@ -16,10 +16,7 @@ const unsavedTime = 5 * time.Second
 // guardUnsaved denies edits of files that have unsaved changes in the editor: either the changes or the edit would be
 // lost.
 func (t *talk) guardUnsaved() {
-	t.server.mu.Lock()
-	can := t.server.client.FS.ReadTextFile
-	t.server.mu.Unlock()
-	if !can {
+	if !t.server.can().FS.ReadTextFile {
 		return
 	}
 	next := t.session.Executor.Before
@@ -73,10 +70,7 @@ const writeTime = 30 * time.Second
 
 // writer returns a function that writes a file in the editor; nil: the editor doesn't offer it.
 func (t *talk) writer() func(ctx context.Context, path, text string) error {
-	t.server.mu.Lock()
-	can := t.server.client.FS.WriteTextFile
-	t.server.mu.Unlock()
-	if !can {
+	if !t.server.can().FS.WriteTextFile {
 		return nil
 	}
 	return func(ctx context.Context, path, text string) error {

@@ -76,10 +76,7 @@ func (t *talk) say(kind, text string) {
 
 // compacted reports a compaction: as such, or as a notice.
 func (t *talk) compacted(c agent.Compacted) {
-	t.server.mu.Lock()
-	can := t.server.client.Session.Compaction != nil
-	t.server.mu.Unlock()
-	if !can {
+	if t.server.can().Session.Compaction == nil {
 		t.note(c.String())
 		return
 	}
@@ -95,57 +92,34 @@ func (t *talk) compacted(c agent.Compacted) {
 	t.send(u)
 }
 
-// callList has the calls that the editor knows, and what was sent about each unfinished one.
+// callList has the calls that the editor knows.
 type callList struct {
 	mu    sync.Mutex
-	known map[string]string
-	began map[string]bool // those that ran
+	known map[string]*knownCall
 }
 
-// ran records whether a call runs, and returns whether it did.
-func (l *callList) ran(id string, now bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now {
-		if l.began == nil {
-			l.began = map[string]bool{}
-		}
-		l.began[id] = true
-	}
-	return l.began[id]
+// knownCall is what the editor knows about a call.
+type knownCall struct {
+	described string // the last description; "": none
+	ran       bool
 }
 
-// add reports whether a call is new.
-func (l *callList) add(id string) bool { return l.tell(id, "") == unknownCall }
-
-// knowledge is what the editor knows about a call.
-type knowledge uint8
-
-const (
-	unknownCall knowledge = iota
-	knownCall
-	sameCall // the description is the same
-)
-
-// tell records the description sent to the editor, and returns what the editor knew before. "" sends no description.
-func (l *callList) tell(id, described string) knowledge {
+// change changes what the editor knows about a call, and reports whether the call is new.
+func (l *callList) change(id string, what func(*knownCall)) (added bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
-		l.known = map[string]string{}
+		l.known = map[string]*knownCall{}
 	}
-	before, known := l.known[id]
-	if described != "" || !known {
-		l.known[id] = described
+	if added = l.known[id] == nil; added {
+		l.known[id] = &knownCall{}
 	}
-	switch {
-	case !known:
-		return unknownCall
-	case described != "" && before == described:
-		return sameCall
-	}
-	return knownCall
+	what(l.known[id])
+	return added
 }
+
+// add adds a call, and reports whether it is new.
+func (l *callList) add(id string) bool { return l.change(id, func(*knownCall) {}) }
 
 // callID returns the ID of a call for the editor: subagents have their own IDs.
 func callID(c tool.Call) string {
@@ -164,11 +138,13 @@ func (t *talk) announce(r tool.Request) {
 	}
 	c := describe(r)
 	text, _ := json.Marshal(c) // its input is valid JSON
-	switch t.calls.tell(c.ID, string(text)) {
-	case unknownCall:
+	same := false
+	added := t.calls.change(c.ID, func(k *knownCall) { same, k.described = k.described == string(text), string(text) })
+	switch {
+	case added:
 		c.Status = "pending"
 		t.send(callUpdate{"tool_call", c})
-	case knownCall:
+	case !same:
 		t.send(callUpdate{"tool_call_update", c})
 	}
 }
@@ -267,7 +243,7 @@ func (t *talk) step(e tool.Event) {
 	case tool.Prepared, tool.Asking:
 		t.announce(e.Request)
 	case tool.Trying, tool.Running:
-		t.calls.ran(id, e.Stage == tool.Running)
+		t.calls.change(id, func(k *knownCall) { k.ran = k.ran || e.Stage == tool.Running })
 		t.update(toolCall{ID: id, Status: "in_progress"})
 	case tool.Showing:
 		t.update(toolCall{ID: id, Content: shown(e.Display)})
@@ -288,11 +264,11 @@ func (t *talk) update(c toolCall) {
 
 // done sends the result of a call, and its changes of the session.
 func (t *talk) done(e tool.Event) {
-	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
+	id, ran := callID(e.Request.Call), false
+	if t.calls.change(id, func(k *knownCall) { ran = k.ran }) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	ran := t.calls.ran(callID(e.Request.Call), false)
-	c := t.ended(callID(e.Request.Call), *e.Outcome, e.Request.Declaration.Kind, ran)
+	c := t.ended(id, *e.Outcome, e.Request.Declaration.Kind, ran)
 	if !ran && e.Request.Description == "" { // it ended before it was prepared
 		about := describe(t.prepared(e.Request))
 		c.Title, c.Locations = about.Title, about.Locations

@@ -155,7 +155,8 @@ func (h *host) ask(ctx context.Context, q *approval.Question) (tool.Decision, er
 	if len(r.Form) > 0 && q.Invalid == nil {
 		d.Answer, p.Input = formAnswer(q.Fields, p.Input)
 	}
-	if isObject(p.Input) && !sameValue(p.Input, argsOf(r)) {
+	// An empty object is no change: the types of Qwen Code's SDK require the field.
+	if isObject(p.Input) && !sameValue(p.Input, json.RawMessage("{}")) && !sameValue(p.Input, argsOf(r)) {
 		d.Args = p.Input
 		h.mu.Lock()
 		h.rewrote[call] = p.Input

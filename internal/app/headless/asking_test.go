@@ -48,6 +48,8 @@ func TestCanUseTool(t *testing.T) {
 		{"other content", `{"behavior":"allow","updatedInput":{"file_path":"$DIR/a.txt","content":"two"}}`, "the user edited this call", "two", ""},
 		{"other file", `{"behavior":"allow","updatedInput":{"file_path":"$DIR/b.txt","content":"two"}}`, "the user edited this call", "", "two"},
 		{"invalid input", `{"behavior":"allow","updatedInput":{"file_path":"$DIR/b.txt"}}`, "content", "", ""},
+		// An empty object replaced the arguments, and the approved call failed.
+		{"empty input", `{"behavior":"allow","updatedInput":{}}`, "", "one", ""},
 		{"input that is no object", `{"behavior":"allow","updatedInput":"x"}`, "", "one", ""},
 		{"deny", `{"behavior":"deny","message":"use b.txt"}`, "use b.txt", "", ""},
 		{"nothing", `{}`, `(expected allow or deny)`, "", ""},

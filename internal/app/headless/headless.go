@@ -79,10 +79,9 @@ func Run(ctx context.Context, o Options) error {
 	defer cancel()
 	h := &host{
 		o: o, ctx: ctx, session: o.Session, out: o.Printer, patience: defaultPatience, handling: map[string]*work{},
-		servers: map[string]*serverLink{}, rewrote: map[string]json.RawMessage{},
+		servers: map[string]*serverLink{}, rewrote: map[string]json.RawMessage{}, queue: queue{newMailbox[*prompt]()},
 	}
 	h.asked.out = h.out
-	h.queue.wake = make(chan struct{}, 1)
 	// One question at a time, so that a program that answers them in turn has the full time for each.
 	o.Session.Executor.Ask, o.Session.Executor.AskInTurn = o.Session.Asking(h.ask), true
 	if o.Prompt != "" {
@@ -101,7 +100,7 @@ func Run(ctx context.Context, o Options) error {
 // work answers prompts, one after the other.
 func (h *host) work(ctx context.Context) error {
 	for {
-		p, ok := h.queue.next(ctx)
+		p, ok := h.queue.next(ctx, false)
 		if !ok {
 			if err := context.Cause(ctx); err != nil {
 				return err
@@ -146,7 +145,7 @@ func (h *host) answer(ctx context.Context, p *prompt) error {
 // run runs a prompt: a slash command, or a message to the model.
 func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	h.mu.Lock()
-	notSetUp := h.notSetUp
+	notSetUp, cut := h.notSetUp, h.cut
 	h.begun = notSetUp == nil
 	h.mu.Unlock()
 	if notSetUp != nil {
@@ -177,7 +176,7 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	} else if parts, err = h.attached(p.ctx, p.parts); err != nil {
 		return agent.Answer{}, err
 	}
-	if h.interruptedBefore() {
+	if cut {
 		parts = append([]model.Part{model.Text("(The user interrupted your previous answer.)")}, parts...)
 	}
 	return talk.Run(p.ctx, parts...)
@@ -217,12 +216,6 @@ func (h *host) attached(ctx context.Context, parts []model.Part) ([]model.Part, 
 		return nil, err
 	}
 	return append(named, parts[1:]...), nil
-}
-
-func (h *host) interruptedBefore() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.cut
 }
 
 // conversation returns the session's conversation, which begins with the first prompt.

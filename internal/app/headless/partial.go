@@ -1,8 +1,6 @@
 package headless
 
 import (
-	"encoding/json"
-
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/record"
@@ -27,55 +25,11 @@ type streamEvent struct {
 	Event   any     `json:"event"`
 }
 
-type messageStart struct {
-	Type    string       `json:"type"`
-	Message startMessage `json:"message"`
-}
-
-type startMessage struct {
-	ID      string `json:"id"`
-	Role    string `json:"role"`
-	Model   string `json:"model"`
-	Content []any  `json:"content"`
-}
-
-type blockStart struct {
+type blockEvent struct {
 	Type  string `json:"type"`
 	Index int    `json:"index"`
-	Block any    `json:"content_block"`
-}
-
-type blockDelta struct {
-	Type  string `json:"type"`
-	Index int    `json:"index"`
-	Delta any    `json:"delta"`
-}
-
-type blockStop struct {
-	Type  string `json:"type"`
-	Index int    `json:"index"`
-}
-
-type textPiece struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type thinkingPiece struct {
-	Type     string `json:"type"`
-	Thinking string `json:"thinking"`
-}
-
-type inputPiece struct {
-	Type string `json:"type"`
-	JSON string `json:"partial_json"`
-}
-
-type toolUse struct {
-	Type  string          `json:"type"`
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
+	Block any    `json:"content_block,omitempty"`
+	Delta any    `json:"delta,omitempty"`
 }
 
 // piece prints the pieces of an answer: message_start, then content_block_start, content_block_delta and
@@ -87,19 +41,16 @@ func (j *Printer) piece(parent *string, e agent.Event) {
 	case agent.Said:
 		switch part := e.Event.(type) {
 		case model.Text:
-			s := j.block(parent, "text", func() any { return textPiece{Type: "text"} })
-			j.stream(parent, blockDelta{"content_block_delta", s.index, textPiece{"text_delta", string(part)}})
+			j.openBlock(parent, "text", map[string]any{"text": ""})
+			j.delta(parent, "text", "text", string(part))
 		case model.Thought:
-			s := j.block(parent, "thinking", func() any { return thinkingPiece{Type: "thinking"} })
-			j.stream(parent, blockDelta{"content_block_delta", s.index, thinkingPiece{"thinking_delta", string(part)}})
+			j.openBlock(parent, "thinking", map[string]any{"thinking": ""})
+			j.delta(parent, "thinking", "thinking", string(part))
 		}
 	case agent.Called:
 		j.closeBlock(parent)
-		s := j.block(parent, "tool_use", func() any {
-			return toolUse{"tool_use", e.ID, j.toolName(e.Name), json.RawMessage("{}")}
-		})
-		j.stream(parent, blockDelta{"content_block_delta", s.index,
-			inputPiece{"input_json_delta", string(input(e.Args))}})
+		j.openBlock(parent, "tool_use", map[string]any{"id": e.ID, "name": j.toolName(e.Name), "input": struct{}{}})
+		j.delta(parent, "input_json", "partial_json", string(input(e.Args)))
 		j.closeBlock(parent)
 	case agent.Answered:
 		j.closeBlock(parent)
@@ -126,27 +77,37 @@ func (j *Printer) speaking(parent *string) *speaking {
 	return s
 }
 
-// block returns the answer with an open block of this type.
-func (j *Printer) block(parent *string, kind string, empty func() any) *speaking {
+// openBlock begins a block of a type, unless one of it is open.
+func (j *Printer) openBlock(parent *string, kind string, block map[string]any) {
 	s := j.speaking(parent)
 	if s.open == kind {
-		return s
+		return
 	}
 	j.closeBlock(parent)
 	if !s.begun {
 		s.begun = true
-		j.stream(parent, messageStart{"message_start", startMessage{s.id, "assistant", j.model, []any{}}})
+		j.stream(parent, map[string]any{"type": "message_start", "message": map[string]any{
+			"id": s.id, "role": "assistant", "model": j.model, "content": []any{},
+		}})
 	}
 	s.index++
 	s.open = kind
-	j.stream(parent, blockStart{"content_block_start", s.index, empty()})
-	return s
+	block["type"] = kind
+	j.stream(parent, blockEvent{Type: "content_block_start", Index: s.index, Block: block})
+}
+
+// delta adds to the open block.
+func (j *Printer) delta(parent *string, kind, field, text string) {
+	j.stream(parent, blockEvent{
+		Type: "content_block_delta", Index: j.speaking(parent).index,
+		Delta: map[string]string{"type": kind + "_delta", field: text},
+	})
 }
 
 func (j *Printer) closeBlock(parent *string) {
 	if s := j.speaking(parent); s.open != "" {
 		s.open = ""
-		j.stream(parent, blockStop{"content_block_stop", s.index})
+		j.stream(parent, blockEvent{Type: "content_block_stop", Index: s.index})
 	}
 }
 

@@ -2,9 +2,11 @@ package headless
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
@@ -100,31 +102,27 @@ func (j *Printer) print(v any) {
 		j.all = append(j.all, v)
 		return
 	}
-	if err := j.write(v); err != nil && j.err == nil {
-		j.err = err
-	}
+	j.write(v)
 }
 
 // write writes a line.
-func (j *Printer) write(v any) error {
+func (j *Printer) write(v any) {
 	j.line.Reset()
-	if err := j.encode.Encode(v); err != nil {
-		return err
+	err := j.encode.Encode(v)
+	if err == nil {
+		_, err = j.o.W.Write(j.line.Bytes())
 	}
-	_, err := j.o.W.Write(j.line.Bytes())
 	if j.line.Cap() > 1<<20 {
 		j.line = bytes.Buffer{} // release the memory of a long message
 	}
-	return err
+	j.err = cmp.Or(j.err, err)
 }
 
 // Send writes a message of the control protocol immediately.
 func (j *Printer) Send(v any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.write(v); err != nil && j.err == nil {
-		j.err = err
-	}
+	j.write(v)
 }
 
 // failure returns the first write error.
@@ -204,19 +202,21 @@ func (j *Printer) said(parent *string, e agent.Event) {
 	case agent.Responded:
 		j.responded(parent, e)
 	case agent.Compacted:
-		j.print(compactedMessage(j.session, parent, e))
+		j.compacted(parent, e)
 	case agent.Changed:
-		j.print(map[string]any{
-			"type": "system", "subtype": "files_changed", "uuid": record.NewID(), "session_id": j.session,
-			"parent_tool_use_id": parent, "tool_use_id": e.Call.ID, "changes": e.Changes.Reported(),
-		})
+		j.system("files_changed", parent, map[string]any{"tool_use_id": e.Call.ID, "changes": e.Changes.Reported()})
 	case agent.Stuck:
-		j.print(map[string]any{
-			"type": "system", "subtype": "loop_detected", "uuid": record.NewID(), "session_id": j.session,
-			"parent_tool_use_id": parent,
-			"message":            e.String(),
-		})
+		j.system("loop_detected", parent, map[string]any{"message": e.String()})
 	}
+}
+
+// system prints what happened in the session.
+func (j *Printer) system(subtype string, parent *string, about map[string]any) {
+	maps.Copy(about, map[string]any{
+		"type": "system", "subtype": subtype, "uuid": record.NewID(), "session_id": j.session,
+		"parent_tool_use_id": parent,
+	})
+	j.print(about)
 }
 
 func (j *Printer) answered(parent *string, e agent.Answered) {
@@ -248,18 +248,16 @@ func (j *Printer) toolName(name string) string {
 	return name
 }
 
-// compactedMessage reports a compaction. A failed one has an error.
-func compactedMessage(id string, parent *string, e agent.Compacted) any {
-	out := map[string]any{
-		"type": "system", "subtype": "chat_compression", "uuid": record.NewID(), "session_id": id,
-		"parent_tool_use_id": parent,
-		"pre_tokens":         e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results,
+// compacted prints a compaction. A failed one has an error.
+func (j *Printer) compacted(parent *string, e agent.Compacted) {
+	about := map[string]any{
+		"pre_tokens": e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results,
 		"message": e.String(),
 	}
 	if e.Err != nil {
-		out["error"] = map[string]any{"message": e.Err.Error()}
+		about["error"] = map[string]any{"message": e.Err.Error()}
 	}
-	return out
+	j.system("chat_compression", parent, about)
 }
 
 func (j *Printer) responded(parent *string, e agent.Responded) {
@@ -286,12 +284,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
-	result := map[string]any{
-		"type": "result", "subtype": "success", "uuid": record.NewID(), "session_id": j.session,
-		"is_error":    err != nil,
-		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
-		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
-	}
+	result := resultOf(j.session, a, j.denied, err)
 	if price, ok := j.o.Session.Settings.Model.Pricing[j.model]; ok {
 		result["total_cost_usd"] = models.Cost(a.Usage, price)
 	}
@@ -301,27 +294,33 @@ func (j *Printer) End(a agent.Answer, err error) error {
 			result["structured_result"] = json.RawMessage(a.Text)
 		}
 	}
+	j.print(result)
+	if !j.o.Stream {
+		j.write(j.all)
+	}
+	return j.err
+}
+
+// resultOf returns the result of a prompt, without its text.
+func resultOf(session string, a agent.Answer, denied []denial, err error) map[string]any {
+	result := map[string]any{
+		"type": "result", "subtype": "success", "uuid": record.NewID(), "session_id": session,
+		"is_error":    err != nil,
+		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
+		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, denied...),
+	}
 	if err != nil {
 		result["subtype"] = errorSubtype(err)
 		result["error"] = map[string]any{"message": err.Error()}
 		result["errors"] = []string{err.Error()} // for Claude's SDK
 	}
-	j.print(result)
-	if !j.o.Stream {
-		j.err = j.write(j.all)
-	}
-	return j.err
+	return result
 }
 
 // Refused prints the result of a run that failed before it had a session, for programs that read only stdout. id is the
 // requested session, if any.
 func Refused(w io.Writer, stream bool, id string, err error) error {
-	var result any = map[string]any{
-		"type": "result", "subtype": "error_during_execution", "uuid": record.NewID(), "session_id": id,
-		"is_error":    true,
-		"duration_ms": 0, "duration_api_ms": 0, "num_turns": 0, "usage": usage{}, "permission_denials": []denial{},
-		"error": map[string]any{"message": err.Error()}, "errors": []string{err.Error()},
-	}
+	var result any = resultOf(id, agent.Answer{}, nil, err)
 	if !stream {
 		result = []any{result}
 	}

@@ -33,55 +33,70 @@ func (p *prompt) text() (string, bool) {
 	return string(text), ok
 }
 
-// queue is the list of unanswered prompts, in order. The first one may be in progress.
-type queue struct {
-	mu      sync.Mutex
-	prompts []*prompt
-	closed  bool
-	wake    chan struct{} // holds a token after a change
+// mailbox is a list of prompts, or of messages, in order.
+type mailbox[T any] struct {
+	mu     sync.Mutex
+	items  []T
+	closed bool
+	wake   chan struct{} // holds a token after a change
 }
 
-func (q *queue) change(what func()) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+func newMailbox[T any]() mailbox[T] { return mailbox[T]{wake: make(chan struct{}, 1)} }
+
+func (m *mailbox[T]) change(what func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	what()
 	select {
-	case q.wake <- struct{}{}:
+	case m.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (q *queue) add(p *prompt) { q.change(func() { q.prompts = append(q.prompts, p) }) }
-
-// close means that no more prompts follow.
-func (q *queue) close() { q.change(func() { q.closed = true }) }
-
-// next waits for the first prompt. It returns false if no prompt can follow, or ctx has ended.
-func (q *queue) next(ctx context.Context) (*prompt, bool) {
-	for ctx.Err() == nil {
-		q.mu.Lock()
-		prompts, closed := q.prompts, q.closed
-		q.mu.Unlock()
-		if len(prompts) > 0 {
-			return prompts[0], true
+// add adds an item, unless the mailbox is closed.
+func (m *mailbox[T]) add(item T) {
+	m.change(func() {
+		if !m.closed {
+			m.items = append(m.items, item)
 		}
-		if closed {
-			return nil, false
+	})
+}
+
+// close means that no more items follow.
+func (m *mailbox[T]) close() { m.change(func() { m.closed = true }) }
+
+// next waits for the first item, and removes it with take. It returns false if no item can follow, or ctx has ended.
+func (m *mailbox[T]) next(ctx context.Context, take bool) (item T, ok bool) {
+	for ctx.Err() == nil {
+		m.mu.Lock()
+		closed := m.closed
+		if ok = len(m.items) > 0; ok {
+			item = m.items[0]
+			if take {
+				m.items = m.items[1:]
+			}
+		}
+		m.mu.Unlock()
+		if ok || closed {
+			return item, ok
 		}
 		select {
-		case <-q.wake:
+		case <-m.wake:
 		case <-ctx.Done():
 		}
 	}
-	return nil, false
+	return item, false
 }
+
+// queue has the unanswered prompts. The first one may be in progress.
+type queue struct{ mailbox[*prompt] }
 
 // done removes the first prompt.
 func (q *queue) done(p *prompt) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.prompts) > 0 && q.prompts[0] == p {
-		q.prompts = q.prompts[1:]
+	if len(q.items) > 0 && q.items[0] == p {
+		q.items = q.items[1:]
 	}
 }
 
@@ -89,14 +104,14 @@ func (q *queue) done(p *prompt) {
 func (q *queue) busy() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.prompts) > 0
+	return len(q.items) > 0
 }
 
 // interrupt stops the first prompt, which is being answered or about to be.
 func (q *queue) interrupt() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.prompts) > 0 {
-		q.prompts[0].cancel(ErrInterrupted)
+	if len(q.items) > 0 {
+		q.items[0].cancel(ErrInterrupted)
 	}
 }

@@ -57,7 +57,7 @@ func (h *host) serverMessage(_ context.Context, request json.RawMessage) (any, e
 	if l == nil {
 		return nil, fmt.Errorf("mcp_message: server_name: unknown MCP server %q", m.Server)
 	}
-	l.arrived(m.Message)
+	l.add(m.Message)
 	return map[string]any{"subtype": "mcp_message"}, nil
 }
 

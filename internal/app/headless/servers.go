@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/adze-dev/adze/discover"
 )
@@ -19,18 +18,14 @@ type mcpMessage struct {
 
 // serverLink is a connection to an MCP server in the program: a [discover.Messages] over mcp_message.
 type serverLink struct {
-	name  string
-	asked *requests
-
-	mu     sync.Mutex
-	queue  []json.RawMessage // from the server
-	wake   chan struct{}     // holds a token after a change
-	closed bool
+	name                     string
+	asked                    *requests
+	mailbox[json.RawMessage] // from the server
 }
 
 // dial connects to a server of the program.
 func (h *host) dial(name string) discover.Messages {
-	l := &serverLink{name: name, asked: &h.asked, wake: make(chan struct{}, 1)}
+	l := &serverLink{name, &h.asked, newMailbox[json.RawMessage]()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.servers[name] = l
@@ -64,57 +59,25 @@ func (l *serverLink) Send(_ context.Context, message json.RawMessage) error {
 				"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32603, "message": a.err.Error()},
 			})
 		}
-		l.arrived(r.Response)
+		l.add(r.Response)
 	})
 	return nil
 }
 
-// arrived queues a message of the server.
-func (l *serverLink) arrived(message json.RawMessage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed {
-		l.queue = append(l.queue, message)
-	}
-	l.signal()
-}
-
-// signal wakes Receive.
-func (l *serverLink) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
 // Receive waits for a message of the server.
 func (l *serverLink) Receive(ctx context.Context) (json.RawMessage, error) {
-	for {
-		l.mu.Lock()
-		closed := l.closed
-		if len(l.queue) > 0 && !closed {
-			message := l.queue[0]
-			l.queue = l.queue[1:]
-			l.mu.Unlock()
-			return message, nil
-		}
-		l.mu.Unlock()
-		if closed {
-			return nil, io.EOF
-		}
-		select {
-		case <-l.wake:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	message, ok := l.next(ctx, true)
+	switch {
+	case ok:
+		return message, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
+	return nil, io.EOF
 }
 
 // Close closes the connection. The program isn't notified: its server serves the next connection too.
 func (l *serverLink) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed, l.queue = true, nil
-	l.signal()
+	l.change(func() { l.closed, l.items = true, nil })
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,13 +36,18 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 		of(days, s.At.Local().Format(time.DateOnly)).add(s)
 	}
 	byModel, daily := []any{}, []any{}
-	for name, m := range sorted(models, func(a, b *used) int { return cmp.Compare(b.total(), a.total()) }) {
+	byTotal := func(a, b string) int {
+		return cmp.Or(cmp.Compare(models[b].total(), models[a].total()), cmp.Compare(a, b))
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(models), byTotal) {
+		m := models[name]
 		byModel = append(byModel, map[string]any{
 			"model": name, "totalTokens": m.total(), "cacheReadRate": rate(m.cached, m.input),
 			"share": rate(m.total(), total.total()),
 		})
 	}
-	for day, d := range sorted(days, nil) {
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		d := days[day]
 		daily = append(daily, map[string]any{"date": day, "tokens": d.total(), "sessions": len(d.sessions)})
 	}
 	return map[string]any{
@@ -60,18 +66,11 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 
 // rangeStart returns the start of a range.
 func rangeStart(name string, now time.Time) (time.Time, bool) {
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
-	switch name {
-	case "today":
-		return today, true
-	case "week":
-		return today.AddDate(0, 0, -6), true
-	case "month":
-		return today.AddDate(0, 0, -29), true
-	case "all":
-		return time.Time{}, true
+	before, ok := map[string]int{"today": 0, "week": 6, "month": 29}[name] // days
+	if !ok {
+		return time.Time{}, name == "all"
 	}
-	return time.Time{}, false
+	return time.Date(now.Year(), now.Month(), now.Day()-before, 0, 0, 0, 0, time.Local), true
 }
 
 // used is the total of tokens, requests and calls.
@@ -97,29 +96,6 @@ func of(all map[string]*used, key string) *used {
 		all[key] = &used{}
 	}
 	return all[key]
-}
-
-// sorted returns the entries in the given order, or by key.
-func sorted(all map[string]*used, order func(a, b *used) int) func(func(string, *used) bool) {
-	keys := make([]string, 0, len(all))
-	for key := range all {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if order != nil {
-			if c := order(all[a], all[b]); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(a, b)
-	})
-	return func(yield func(string, *used) bool) {
-		for _, key := range keys {
-			if !yield(key, all[key]) {
-				return
-			}
-		}
-	}
 }
 
 func rate(part, whole int) float64 {

@@ -35,9 +35,9 @@ type sdkRun struct {
 }
 
 type sdkSystem struct {
-	Subtype, Model, Mode, Session string
-	Agents, Tools                 []string
-	Servers                       []map[string]string
+	Subtype, Model, Mode, Session, UUID string
+	Agents, Tools                       []string
+	Servers                             []map[string]string
 }
 
 // drive runs a scenario of fixture/sdk.mjs.
@@ -83,7 +83,7 @@ func sdkTurns() []sdkCase {
 	return []sdkCase{
 		{"one", func(*testing.T, *program) []openaitest.Answer { return []openaitest.Answer{text("one", "first")} }, []any{"one"},
 			func(t *testing.T, _ *program, got sdkRun) {
-				if s := got.Systems[0]; s.Subtype != "init" || s.Session != "123e4567-e89b-42d3-a456-426614174000" || !slices.Contains(s.Tools, "read_file") {
+				if s := got.Systems[0]; s.Subtype != "init" || s.Session != "123e4567-e89b-42d3-a456-426614174000" || s.UUID != s.Session || !slices.Contains(s.Tools, "read_file") {
 					t.Errorf("%+v", s)
 				}
 			}},
@@ -116,6 +116,11 @@ func sdkTurns() []sdkCase {
 				wantFile(t, p, "other.txt", "updated")
 				wantAsked(t, got, 1)
 			}},
+		// An empty updatedInput, which the SDK's type requires, replaced the arguments.
+		{"unchanged", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok")}
+		}, []any{"ok"},
+			func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "written"); wantAsked(t, got, 1) }},
 		{"modes", func(t *testing.T, p *program) []openaitest.Answer {
 			return []openaitest.Answer{text("one"), write(t, p), text("two"), text("three", "Plan mode is on")}
 		}, []any{"one", "two", "three"}, func(t *testing.T, p *program, got sdkRun) {
@@ -161,9 +166,12 @@ func sdkSessions() []sdkCase {
 				t.Errorf("%+v", got)
 			}
 		}},
-		{"core", func(*testing.T, *program) []openaitest.Answer {
-			return []openaitest.Answer{{Text: "one", Absent: []string{`"name":"write_file"`}}}
-		}, []any{"one"}, func(t *testing.T, _ *program, got sdkRun) {
+		{"core", func(t *testing.T, p *program) []openaitest.Answer {
+			a := write(t, p)
+			a.Absent = []string{`"name":"write_file"`}
+			return []openaitest.Answer{a, text("one", "Permission denied: write_file: the tool is excluded")}
+		}, []any{"one"}, func(t *testing.T, p *program, got sdkRun) {
+			wantFile(t, p, "a.txt", "")
 			if tools := got.Systems[0].Tools; !slices.Contains(tools, "read_file") || slices.Contains(tools, "grep_search") {
 				t.Errorf("%v", tools)
 			}
