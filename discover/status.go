@@ -59,7 +59,7 @@ func (s *Servers) List() []Status {
 	return out
 }
 
-// Connected counts the servers and the usable ones, and reports whether some are starting. It costs much less than List.
+// Connected counts the servers and the usable ones, and reports whether some are starting. It is faster than List.
 func (s *Servers) Connected() (servers, usable int, starting bool) {
 	for _, l := range s.links {
 		l.mu.Lock()
