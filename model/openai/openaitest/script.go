@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // Script is a server's part of a conversation.
@@ -75,7 +76,7 @@ type Faults struct {
 }
 
 // Duration is a time.Duration that JSON writes as "10ms".
-type Duration = scripted.Duration
+type Duration = modeltest.Duration
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {
