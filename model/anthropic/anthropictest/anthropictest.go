@@ -81,14 +81,8 @@ type Usage struct {
 // Faults are the ways in which servers deviate or fail.
 type Faults = modeltest.Faults
 
-// Duration is a time.Duration that JSON writes as "10ms".
-type Duration = modeltest.Duration
-
 // Server plays a script. It is an http.Handler.
 type Server = modeltest.Server
-
-// Request is a client's request.
-type Request = modeltest.Request
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {

@@ -74,27 +74,21 @@ type Usage struct {
 
 // Faults are the ways in which servers deviate or fail.
 type Faults struct {
-	Split    int      `json:"split,omitempty"`    // characters in each text; 0: all at once
-	Together bool     `json:"together,omitempty"` // all parts in one event
-	SignText bool     `json:"signText,omitempty"` // the signature is in the last piece of the text
-	Plain    bool     `json:"plain,omitempty"`    // a list instead of a stream
-	Done     bool     `json:"done,omitempty"`     // [DONE] at the end, as some gateways send
-	Pause    Duration `json:"pause,omitempty"`    // before each event
-	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
-	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
-	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
-	LF       bool     `json:"lf,omitempty"`       // LF line endings; the real server sends two
-	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
+	Split    int                `json:"split,omitempty"`    // characters in each text; 0: all at once
+	Together bool               `json:"together,omitempty"` // all parts in one event
+	SignText bool               `json:"signText,omitempty"` // the signature is in the last piece of the text
+	Plain    bool               `json:"plain,omitempty"`    // a list instead of a stream
+	Done     bool               `json:"done,omitempty"`     // [DONE] at the end, as some gateways send
+	Pause    modeltest.Duration `json:"pause,omitempty"`    // before each event
+	Chunk    int                `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
+	Cut      int                `json:"cut,omitempty"`      // the connection breaks after this many bytes
+	End      int                `json:"end,omitempty"`      // the stream ends normally after this many bytes
+	LF       bool               `json:"lf,omitempty"`       // LF line endings; the real server sends two
+	Comments bool               `json:"comments,omitempty"` // keep-alive comments between events
 }
-
-// Duration is a time.Duration that JSON writes as "10ms".
-type Duration = modeltest.Duration
 
 // Server plays a script. It is an http.Handler.
 type Server = modeltest.Server
-
-// Request is a client's request.
-type Request = modeltest.Request
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {

@@ -25,9 +25,6 @@ import (
 // Server plays a script. It is an http.Handler.
 type Server = modeltest.Server
 
-// Request is a client's request.
-type Request = modeltest.Request
-
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	s.Models = scripted.Listed(s.Models)
