@@ -1,4 +1,5 @@
-package console
+// Package tty reads what the user types at prompts. A line typed before a prompt answers nothing.
+package tty
 
 import (
 	"bufio"
@@ -7,7 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"golang.org/x/term"
 )
+
+// IsTerminal reports whether a file is a terminal.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Answers reads what the user types at prompts.
 type Answers interface {
@@ -20,9 +27,22 @@ type Answers interface {
 // NewAnswers reads from a terminal, or from a program that plays one: its lines are meant for the prompts to come.
 func NewAnswers(r io.Reader) Answers {
 	if f, ok := r.(*os.File); ok && IsTerminal(f) {
-		return newTTY(f)
+		return newTerminal(f)
 	}
 	return script{NewLines(r)}
+}
+
+// Prompt prints a prompt and reads a line typed after it: a line typed earlier, or pasted with the answer to another
+// prompt, approves nothing.
+func Prompt(ctx context.Context, w io.Writer, in Answers, text string) (string, error) {
+	if err := in.Discard(); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return "", err
+	}
+	line, err := in.Next(ctx)
+	return strings.TrimSpace(string(line)), err
 }
 
 // script is a sequence of answers that were written beforehand.
