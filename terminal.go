@@ -33,6 +33,7 @@ func OnTerminal(ctx context.Context, r tool.Request, why tool.Decision) (tool.De
 		defer func() { answers() <- in }()
 		typed, err := tty.Prompt(ctx, os.Stderr, in, "\n"+Question(r, why)+"\nAllow? [y/n] ")
 		if err != nil {
+			fmt.Fprintln(os.Stderr, "(no answer)")
 			return tool.Decision{}, fmt.Errorf("read the answer: %w", err)
 		}
 		if approval.IsYes(typed) {

@@ -9,12 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"golang.org/x/term"
 )
-
-// IsTerminal reports whether a file is a terminal.
-func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Answers reads what the user types at prompts.
 type Answers interface {

@@ -24,6 +24,12 @@ func (t *terminal) Discard() error {
 	return nil
 }
 
+// IsTerminal reports whether a file may be a terminal: it is a device.
+func IsTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // CanRedraw reports whether a terminal understands the sequences that move its cursor.
 func CanRedraw(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
 

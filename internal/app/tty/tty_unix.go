@@ -14,6 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// IsTerminal reports whether a file is a terminal.
+func IsTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil
+}
+
 // CanRedraw reports whether a terminal understands the sequences that move its cursor.
 func CanRedraw(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
 

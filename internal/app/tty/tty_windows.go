@@ -7,6 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// IsTerminal reports whether a file is a console.
+func IsTerminal(f *os.File) bool {
+	var mode uint32
+	return windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil
+}
+
 // CanRedraw reports whether a console understands the sequences that move its cursor, and has it do so.
 func CanRedraw(f *os.File, kind string) bool {
 	var mode uint32
