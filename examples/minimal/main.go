@@ -30,7 +30,8 @@ func main() {
 	adze.Main() // before anything else
 	name := flag.String("model", "", "name of the model; without it, a recording answers")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, ".", adze.OnTerminal, *name, strings.Join(flag.Args(), " ")); err != nil {
+	prompt := strings.Join(flag.Args(), " ")
+	if err := run(context.Background(), os.Stdout, ".", adze.OnTerminal, *name, prompt); err != nil {
 		fmt.Fprintln(os.Stderr, "minimal:", err)
 		os.Exit(1)
 	}

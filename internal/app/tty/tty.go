@@ -48,6 +48,7 @@ func (script) Discard() error { return nil }
 // MaxLine is the longest line, and the longest arguments, that are read.
 const MaxLine = 64 << 20
 
+// ErrLongLine is the error of a longer line.
 var ErrLongLine = fmt.Errorf("longer than %d MB", MaxLine>>20)
 
 // Lines reads long lines, and gives up waiting when the context ends. Its methods are called one at a time.

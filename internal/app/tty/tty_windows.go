@@ -29,7 +29,7 @@ func InBackground(*os.File) bool { return false }
 // Echo is nil: a console echoes only while a line is read.
 func Echo(*os.File) func(on bool) { return nil }
 
-// terminal reads a console. A read cannot be broken off there, so a prompt that is withdrawn leaves one behind; the line
+// terminal reads a console. A read can't be canceled there, so a prompt that is withdrawn leaves one behind; the line
 // that ends it is dropped.
 type terminal struct {
 	*Lines
