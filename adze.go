@@ -2,13 +2,13 @@
 //
 //	func main() {
 //		adze.Main() // first in main
-//		a, err := adze.New(adze.Dir("."), adze.Model("qwen3-coder-plus"), adze.Ask(onTerminal))
+//		a, err := adze.New(adze.Dir("."), adze.Model("qwen3-coder-plus"), adze.Ask(adze.OnTerminal))
 //		if err != nil {
 //			log.Fatal(err)
 //		}
 //		defer a.Close()
-//		for event, err := range a.Run(context.Background(), "Fix the failing test.") {
-//			…
+//		if err := adze.Print(os.Stdout, a.Run(context.Background(), "Fix the failing test.")); err != nil {
+//			log.Print(err)
 //		}
 //	}
 //

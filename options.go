@@ -93,8 +93,8 @@ func UseModel(m model.Model) Option {
 	}
 }
 
-// Ask answers calls that require approval, one at a time. A call is denied if ask is nil, panics, or returns an error
-// or a Decision without a verdict.
+// Ask answers calls that require approval, one at a time; [OnTerminal] asks the user. A call is denied if ask is nil,
+// panics, or returns an error or a Decision without a verdict.
 func Ask(ask tool.Asker) Option {
 	return func(c *config) error {
 		c.ask = ask

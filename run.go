@@ -96,7 +96,8 @@ func (r *run) over() bool {
 
 // Run answers a prompt, with more parts such as images. The agent works while the events are read; the first error is
 // the last value. Leaving the loop, and the end of ctx, stop the commands and leave a journal that can be resumed;
-// background commands run until [Agent.Close]. An empty prompt continues a session that was interrupted.
+// background commands run until [Agent.Close]. An empty prompt continues a session that was interrupted. [Print] writes
+// the events.
 func (a *Agent) Run(ctx context.Context, prompt string, more ...model.Part) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r, err := a.begin(ctx)

@@ -29,6 +29,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,6 @@ import (
 	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/internal/engine/homedir"
-	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace"
@@ -132,7 +132,18 @@ type Options struct {
 }
 
 // LanguageServer is a program that knows a language.
-type LanguageServer = lsp.Server
+type LanguageServer struct {
+	Name    string
+	Command []string // how it is started; Program is in place of the first word
+	// Files are the languages, by the extensions of their files: ".go" is "go".
+	Files map[string]string
+	// Init are the options of the initialization, and Settings those that the server asks for, by section.
+	Init     json.RawMessage
+	Settings map[string]json.RawMessage
+	// TSServer means that diagnostics are asked from TypeScript's own server.
+	TSServer bool
+	Program  string // path
+}
 
 // Set is the tools of one session and their shared state, such as which files were read and which jobs run.
 type Set struct {
@@ -260,14 +271,30 @@ func newSecretValues(o Options, f *files) *secretvalues.List {
 }
 
 // FileRecord is what the session has read of a file.
-type FileRecord = workspace.Record
+type FileRecord struct {
+	Path   string
+	Hash   string // SHA-256 of the content, in hex; "": nothing is known about the file anymore
+	Lines  int
+	Whole  bool
+	Opaque bool     // read, but not as text
+	Read   [][2]int // first and last line of each range, if not whole
+}
 
 // TakeSeen returns the records of files that the session has read and written since the last call, for the paths that
 // of accepts.
-func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.seen.Take(of) }
+func (s *Set) TakeSeen(of func(path string) bool) (out []FileRecord) {
+	for _, r := range s.files.seen.Take(of) {
+		out = append(out, FileRecord(r))
+	}
+	return out
+}
 
 // RestoreSeen adds the records of an earlier session. A file that has changed since must be read again.
-func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) }
+func (s *Set) RestoreSeen(records []FileRecord) {
+	for _, r := range records {
+		s.files.seen.Restore(workspace.Record(r))
+	}
+}
 
 // Sums remembers the contents that the file tools have hashed.
 func (s *Set) Sums() *sums.Recent { return s.files.sums }

@@ -10,7 +10,7 @@ import (
 
 // testRunner returns a runner, which knows what works on this machine.
 func testRunner(t *testing.T) *proc.Runner {
-	r := proc.Open(proc.Options{Helper: testHelper})
+	r := proc.Open(proc.Options{Helper: proc.Helper(testHelper)})
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -20,5 +20,5 @@ var testHelper Helper
 
 func TestMain(m *testing.M) {
 	testHelper = Main()
-	os.Exit(plainadze.Run(func(path string) { testHelper = proc.HelperAt(path) }, m.Run))
+	os.Exit(plainadze.Run(func(path string) { testHelper = Helper(proc.HelperAt(path)) }, m.Run))
 }

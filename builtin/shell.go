@@ -9,10 +9,10 @@ import (
 )
 
 // Helper is a helper process of this program that runs commands and stops all their child processes. See [Main].
-type Helper = proc.Helper
+type Helper proc.Helper
 
 // Main is adze.Main for programs that import only this package.
-func Main() Helper { return proc.Main() }
+func Main() Helper { return Helper(proc.Main()) }
 
 // Sandbox selects the sandbox that commands run in.
 type Sandbox = command.Sandbox
@@ -45,7 +45,7 @@ const (
 func newShell(o Options, f *files) (*command.Shell, error) {
 	return command.New(command.Options{
 		Workspace: f.ws, Ignore: f.ignore, Values: f.values, Imagined: o.Imagined, State: o.State, Own: f.secrets.own,
-		Helper: o.Helper, Environ: o.Environ, PassEnv: o.PassEnv, Env: o.Env, Sandbox: o.Sandbox,
+		Helper: proc.Helper(o.Helper), Environ: o.Environ, PassEnv: o.PassEnv, Env: o.Env, Sandbox: o.Sandbox,
 		Caches: f.left.makeCache, Kept: o.Kept, Output: o.Output, Ended: o.JobEnded, ContextNames: o.ContextNames,
 		Hint: f.offer.hint,
 	})

@@ -11,6 +11,6 @@ import (
 var helper Helper
 
 func TestMain(m *testing.M) {
-	helper = proc.Main()
+	helper = Helper(proc.Main())
 	os.Exit(m.Run())
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/search"
 )
 
-// Helper runs commands and stops their child processes: see package builtin.
-type Helper = proc.Helper
+// Helper runs commands and stops their child processes: the result of [builtin.Main], converted.
+type Helper proc.Helper
 
 // Options configure a Runner.
 type Options struct {
@@ -49,7 +49,8 @@ type Runner struct {
 
 // Open returns a runner.
 func Open(o Options) *Runner {
-	r := &Runner{o: o, env: environ(o), commands: proc.Open(proc.Options{Helper: o.Helper, State: o.State})}
+	commands := proc.Open(proc.Options{Helper: proc.Helper(o.Helper), State: o.State})
+	r := &Runner{o: o, env: environ(o), commands: commands}
 	r.ending, r.end = context.WithCancel(context.Background())
 	if slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Command != "" }) {
 		r.commands.Warm()

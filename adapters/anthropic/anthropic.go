@@ -1,6 +1,6 @@
 // Package anthropic gives Adze's tools, with their policy, to the tool runner of Anthropic's SDK for Go.
 //
-//	a, err := adze.New(adze.Dir("."), adze.Ask(ask))
+//	a, err := adze.New(adze.Dir("."), adze.Ask(adze.OnTerminal))
 //	tools, err := anthropic.Tools(a.Executor(ctx))
 //	runner := client.Beta.Messages.NewToolRunner(tools, params)
 package anthropic

@@ -1,6 +1,6 @@
 // Package eino gives Adze's tools, with their policy, to agents and tool nodes of eino.
 //
-//	a, err := adze.New(adze.Dir("."), adze.Ask(ask))
+//	a, err := adze.New(adze.Dir("."), adze.Ask(adze.OnTerminal))
 //	tools, err := eino.Tools(a.Executor(ctx))
 //	agent, err := react.NewAgent(ctx, &react.AgentConfig{ToolCallingModel: m, ToolsConfig: compose.ToolsNodeConfig{Tools: tools}})
 //

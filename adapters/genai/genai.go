@@ -1,6 +1,6 @@
 // Package genai gives Adze's tools, with their policy, to a loop with Google's Gen AI SDK for Go.
 //
-//	a, err := adze.New(adze.Dir("."), adze.Ask(ask))
+//	a, err := adze.New(adze.Dir("."), adze.Ask(adze.OnTerminal))
 //	x := a.Executor(ctx)
 //	config.Tools, err = genai.Tools(x)
 //	…

@@ -1,6 +1,6 @@
 // Package genkit gives Adze's tools, with their policy, to genkit.
 //
-//	a, err := adze.New(adze.Dir("."), adze.Ask(ask))
+//	a, err := adze.New(adze.Dir("."), adze.Ask(adze.OnTerminal))
 //	tools, err := genkit.Tools(a.Executor(ctx))
 //	answer, err := genkit.Generate(ctx, g, ai.WithPrompt(prompt), ai.WithTools(tools...))
 package genkit

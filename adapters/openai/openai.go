@@ -1,6 +1,6 @@
 // Package openai gives Adze's tools, with their policy, to a loop with OpenAI's SDK for Go.
 //
-//	a, err := adze.New(adze.Dir("."), adze.Ask(ask))
+//	a, err := adze.New(adze.Dir("."), adze.Ask(adze.OnTerminal))
 //	x := a.Executor(ctx)
 //	params.Tools, err = openai.Tools(x)
 //	…

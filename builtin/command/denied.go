@@ -10,7 +10,14 @@ import (
 )
 
 // DeniedPath is a deny rule on paths.
-type DeniedPath = places.DenyRule
+type DeniedPath struct {
+	Rule       string
+	Read, Edit bool // what it denies
+	// From is the longest path without wildcards: the rule applies to nothing that isn't there or below.
+	From string
+	// Matches reports whether the rule applies to a path, because of the path itself or a directory above it.
+	Matches func(path string) bool
+}
 
 // denials enforces the deny rules on paths in every command, where the kernel can. Elsewhere, and for rules that can't
 // be enforced for files, only the text of a command counts, which the policy has judged.
@@ -35,8 +42,12 @@ func (d *denials) now() *places.Denials {
 	defer d.mu.Unlock()
 	if !d.known || d.version != version {
 		d.known, d.version, d.finder = true, version, nil
-		if len(rules) > 0 {
-			d.finder = places.NewDenials(rules, d.roots, d.keep)
+		var list []places.DenyRule
+		for _, r := range rules {
+			list = append(list, places.DenyRule(r))
+		}
+		if list != nil {
+			d.finder = places.NewDenials(list, d.roots, d.keep)
 		}
 	}
 	return d.finder

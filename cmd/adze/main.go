@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/cli"
 	"github.com/adze-dev/adze/internal/app/supervisor"
 )
@@ -16,7 +17,7 @@ func main() {
 }
 
 func run() int {
-	return runIn(cli.FromOS(buildVersion(), supervisor.Helper))
+	return runIn(cli.FromOS(buildVersion(), builtin.Helper(supervisor.Helper)))
 }
 
 // runIn runs the command of an environment until it is done or a signal ends it.

@@ -21,11 +21,11 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	if err := run(context.Background(), os.Stdout, dir, "", ""); err != nil {
+	if err := run(context.Background(), os.Stdout, dir, nil, "", ""); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
 	// run_shell_command: success
 	// write_file: denied
-	// I listed the files. Writing one was denied.
+	// I listed the files and asked to write one.
 }

@@ -22,7 +22,7 @@ const recording = `
 {"end":"calls"}
 {"call":{"id":"2","name":"write_file","args":{"file_path":"note.txt","content":"hello\n"}}}
 {"end":"calls"}
-{"text":"I listed the files. Writing one was denied."}
+{"text":"I listed the files and asked to write one."}
 {"end":"stop"}
 `
 
@@ -30,14 +30,15 @@ func main() {
 	adze.Main() // before anything else
 	name := flag.String("model", "", "name of the model; without it, a recording answers")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, ".", *name, strings.Join(flag.Args(), " ")); err != nil {
+	prompt := strings.Join(flag.Args(), " ")
+	if err := run(context.Background(), os.Stdout, ".", adze.OnTerminal, *name, prompt); err != nil {
 		fmt.Fprintln(os.Stderr, "minimal:", err)
 		os.Exit(1)
 	}
 }
 
 // run answers a prompt, and prints the answer and the calls.
-func run(ctx context.Context, w io.Writer, dir, name, prompt string) error {
+func run(ctx context.Context, w io.Writer, dir string, ask tool.Asker, name, prompt string) error {
 	model := adze.Model(name)
 	if name == "" {
 		m, err := replay.Read(strings.NewReader(recording), "example", replay.Options{})
@@ -46,24 +47,10 @@ func run(ctx context.Context, w io.Writer, dir, name, prompt string) error {
 		}
 		model, prompt = adze.UseModel(m), "What is here?"
 	}
-	a, err := adze.New(adze.Dir(dir), model)
+	a, err := adze.New(adze.Dir(dir), model, adze.Ask(ask))
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	for event, err := range a.Run(ctx, prompt) {
-		if err != nil {
-			return err
-		}
-		switch e := event.(type) {
-		case adze.Text:
-			fmt.Fprint(w, e)
-		case adze.Call:
-			if e.Stage == tool.Done {
-				fmt.Fprintf(w, "%s: %s\n", e.Request.Declaration.Name, e.Outcome.Status)
-			}
-		}
-	}
-	_, err = fmt.Fprintln(w)
-	return err
+	return adze.Print(w, a.Run(ctx, prompt))
 }

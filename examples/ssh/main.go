@@ -30,7 +30,7 @@ const recording = `
 
 func main() {
 	adze.Main() // before anything else
-	if err := run(context.Background(), os.Stdout, onTerminal, os.Args[1:]...); err != nil {
+	if err := run(context.Background(), os.Stdout, adze.OnTerminal, os.Args[1:]...); err != nil {
 		fmt.Fprintln(os.Stderr, "ssh:", err)
 		os.Exit(1)
 	}
@@ -47,27 +47,5 @@ func run(ctx context.Context, w io.Writer, ask tool.Asker, cmd ...string) error 
 		return err
 	}
 	defer a.Close()
-	for event, err := range a.Run(ctx, "Note when the demo is.") {
-		if err != nil {
-			return err
-		}
-		switch e := event.(type) {
-		case adze.Call:
-			if e.Stage == tool.Done {
-				fmt.Fprintf(w, "%s: %s\n", e.Outcome.Name, e.Outcome.Status)
-			}
-		case adze.End:
-			fmt.Fprintln(w, e.Text)
-		}
-	}
-	return nil
-}
-
-func onTerminal(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	fmt.Printf("%s\nAllow? [y/n] ", adze.Question(r, why))
-	var answer string
-	if fmt.Scan(&answer); answer == "y" {
-		return tool.Decision{Verdict: tool.Allow}, nil
-	}
-	return tool.Decision{}, nil
+	return adze.Print(w, a.Run(ctx, "Note when the demo is."))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/anthropic"
 	"github.com/adze-dev/adze/model/anthropic/anthropictest"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // whole is an answer with all kinds of content, and the expected events.
@@ -45,7 +46,7 @@ func TestAnswerInEveryStyle(t *testing.T) {
 		"seven characters":  {Split: 7},
 		"one byte a write":  {Split: 2, Chunk: 1},
 		"CRLF and comments": {CRLF: true, Comments: true, Split: 3},
-		"slow":              {Pause: anthropictest.Duration(time.Millisecond)},
+		"slow":              {Pause: modeltest.Duration(time.Millisecond)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := whole

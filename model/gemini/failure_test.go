@@ -10,7 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/gemini"
-	"github.com/adze-dev/adze/model/gemini/geminitest"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // refusal returns an error as the API sends it.
@@ -123,7 +123,7 @@ func TestNoCallTwice(t *testing.T) {
 
 // A server that sends nothing is a separate error.
 func TestSilence(t *testing.T) {
-	m, _ := open(t, script{Answers: []answer{{Text: "a", Faults: faults{Pause: geminitest.Duration(time.Hour)}}}},
+	m, _ := open(t, script{Answers: []answer{{Text: "a", Faults: faults{Pause: modeltest.Duration(time.Hour)}}}},
 		func(o *gemini.Options) { o.FirstByte = 20 * time.Millisecond })
 	if got, err := play(t.Context(), m, request("hi")); got != "" || !errors.Is(err, model.ErrTimeout) {
 		t.Errorf("%q, %v", got, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/gemini"
 	"github.com/adze-dev/adze/model/gemini/geminitest"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
@@ -247,7 +248,7 @@ func TestPath(t *testing.T) {
 }
 
 func TestCancelEndsTheRequest(t *testing.T) {
-	m, srv := open(t, script{Answers: []answer{{Text: "xx", Faults: faults{Split: 1, Pause: geminitest.Duration(time.Hour)}}}})
+	m, srv := open(t, script{Answers: []answer{{Text: "xx", Faults: faults{Split: 1, Pause: modeltest.Duration(time.Hour)}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -65,7 +66,7 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
 func TestSilence(t *testing.T) {
 	slow := func(d time.Duration) answer {
-		return answer{Text: "abc", Faults: faults{Split: 1, Pause: openaitest.Duration(d)}}
+		return answer{Text: "abc", Faults: faults{Split: 1, Pause: modeltest.Duration(d)}}
 	}
 	tests := []struct {
 		name string

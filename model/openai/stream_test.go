@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/google/go-cmp/cmp"
@@ -234,7 +235,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestStoppingEarlyEndsTheRequest(t *testing.T) {
-	m, _ := open(t, script{Answers: []answer{{Text: strings.Repeat("x", 1000), Faults: faults{Split: 1, Pause: openaitest.Duration(time.Millisecond)}}}})
+	m, _ := open(t, script{Answers: []answer{{Text: strings.Repeat("x", 1000), Faults: faults{Split: 1, Pause: modeltest.Duration(time.Millisecond)}}}})
 	n := 0
 	for range m.Stream(t.Context(), request("hi")) {
 		if n++; n == 3 {
@@ -247,7 +248,7 @@ func TestStoppingEarlyEndsTheRequest(t *testing.T) {
 }
 
 func TestCancelEndsTheRequest(t *testing.T) {
-	m, srv := open(t, script{Answers: []answer{{Text: "xx", Faults: faults{Split: 1, Pause: openaitest.Duration(time.Hour)}}}})
+	m, srv := open(t, script{Answers: []answer{{Text: "xx", Faults: faults{Split: 1, Pause: modeltest.Duration(time.Hour)}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {

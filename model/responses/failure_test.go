@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/responses"
 	"github.com/adze-dev/adze/model/responses/responsestest"
 )
@@ -242,7 +243,7 @@ func TestSilence(t *testing.T) {
 
 // A consumer that stops reading cancels the request.
 func TestCancel(t *testing.T) {
-	m, _ := open(t, script{Answers: []answer{{Text: strings.Repeat("a", 100), Faults: faults{Split: 1, Pause: responsestest.Duration(time.Millisecond)}}}})
+	m, _ := open(t, script{Answers: []answer{{Text: strings.Repeat("a", 100), Faults: faults{Split: 1, Pause: modeltest.Duration(time.Millisecond)}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, err := range m.Stream(ctx, request("hi")) {

@@ -95,7 +95,7 @@ func New(o Options) (*Worker, error) {
 	values := secretvalues.New(secretvalues.Options{Environ: o.Environ})
 	return &Worker{
 		o: o, gateway: g, dirs: dirs, retry: time.Second, upstreams: map[string]models.Upstream{}, ended: map[result.State]int{},
-		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: values.Mask}), values: values,
+		runner: proc.Open(proc.Options{Helper: proc.Helper(o.Helper), State: state, Mask: values.Mask}), values: values,
 	}, nil
 }
 

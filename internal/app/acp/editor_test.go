@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, m.Run))
+	os.Exit(plainadze.Run(func(path string) { helper = builtin.Helper(proc.HelperAt(path)) }, m.Run))
 }
 
 // editor is a client for tests.

@@ -22,6 +22,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/goal"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/internal/engine/homedir"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/model"
@@ -66,7 +67,7 @@ func FromOS(version string, helper builtin.Helper) Env {
 	env := Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Helper: helper, Dir: dir, Home: home, Version: version,
-		Terminal: console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr),
+		Terminal: tty.IsTerminal(os.Stdin) && tty.IsTerminal(os.Stderr),
 	}
 	if err != nil {
 		env.homeless = err

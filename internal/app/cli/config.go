@@ -13,7 +13,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/configimport"
-	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/doctor"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
@@ -21,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -350,7 +350,7 @@ func agree(ctx context.Context, env Env, o *options, command, question string) e
 	if !env.Terminal {
 		return exitf(exitDenied, "%s needs a terminal\nUse --yes to approve without a prompt.", command)
 	}
-	answer, err := console.Prompt(ctx, env.Stderr, console.NewAnswers(env.Stdin), question+" [y/N] ")
+	answer, err := tty.Prompt(ctx, env.Stderr, tty.NewAnswers(env.Stdin), question+" [y/N] ")
 	if err != nil {
 		return exitf(exitDenied, "no answer: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/console"
+	"github.com/adze-dev/adze/internal/app/tty"
 )
 
 // eachLine answers the lines of stdin one by one, in one line each. Every answer is out before the next line is read,
@@ -19,7 +19,7 @@ import (
 // in errors.
 func eachLine(ctx context.Context, env Env, what string, answer func(line []byte, number int, bad error) ([]byte,
 	error)) error {
-	lines := console.NewLines(env.Stdin)
+	lines := tty.NewLines(env.Stdin)
 	for number := 1; ; number++ {
 		line, err := lines.Next(ctx)
 		switch {
@@ -27,7 +27,7 @@ func eachLine(ctx context.Context, env Env, what string, answer func(line []byte
 			return nil
 		case ctx.Err() != nil:
 			return exitf(exitInterrupted, "interrupted")
-		case err != nil && !errors.Is(err, console.ErrLongLine):
+		case err != nil && !errors.Is(err, tty.ErrLongLine):
 			return fmt.Errorf("read %s from stdin: %w", what, err)
 		case err == nil && len(bytes.TrimSpace(line)) == 0:
 			continue
@@ -56,7 +56,7 @@ func piped(env Env, wait bool) (string, error) {
 	}
 	if f, ok := env.Stdin.(*os.File); ok {
 		info, err := f.Stat()
-		if err != nil || console.IsTerminal(f) || info.Mode()&fs.ModeCharDevice != 0 {
+		if err != nil || tty.IsTerminal(f) || info.Mode()&fs.ModeCharDevice != 0 {
 			return "", nil // closed, a user, or /dev/null
 		}
 	}

@@ -32,7 +32,7 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 		Mode: o.tryMode, OnlyRules: o.noReadOnly, Secrets: check.SecretsIn,
 	}
 	c.Place = sync.OnceValue(func() permission.Place {
-		r := proc.Open(proc.Options{Helper: env.Helper})
+		r := proc.Open(proc.Options{Helper: proc.Helper(env.Helper)})
 		defer r.Close()
 		if r.CanLimit(false) != nil {
 			return permission.None

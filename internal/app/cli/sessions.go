@@ -12,10 +12,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/spending"
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -290,7 +290,7 @@ func chooseSession(ctx context.Context, env Env, directory project.Directory, wo
 	for i, l := range lines {
 		fmt.Fprintf(env.Stderr, "%3d  %s\n", i+1, l)
 	}
-	in := console.NewAnswers(env.Stdin)
+	in := tty.NewAnswers(env.Stdin)
 	for {
 		fmt.Fprintf(env.Stderr, "Resume which session? [1-%d] ", len(found))
 		line, err := in.Next(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -68,7 +69,7 @@ func toolShow(ctx context.Context, env Env, o *options, s *session.Session, word
 func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	args := json.RawMessage(words[1])
 	if words[1] == "-" {
-		text, err := io.ReadAll(io.LimitReader(env.Stdin, console.MaxLine))
+		text, err := io.ReadAll(io.LimitReader(env.Stdin, tty.MaxLine))
 		if err != nil {
 			return fmt.Errorf("read the arguments from stdin: %w", err)
 		}

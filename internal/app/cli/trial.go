@@ -54,7 +54,7 @@ func trialRun(ctx context.Context, env Env, o *options, directory project.Direct
 	}
 	defer func() { err = errors.Join(err, t.Drop()) }()
 	c.Sandbox = t.Spec(limits, append(sandbox.Closed.Cover(own...), sandbox.Empty.Cover(hide...)...)...)
-	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, c, env.tell)
+	out, err := proc.Here(context.WithoutCancel(ctx), proc.Helper(env.Helper), c, env.tell)
 	if errors.Is(err, exec.ErrNotFound) {
 		return exitf(127, "%v", err)
 	}
@@ -226,7 +226,7 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	base.Settle()
 	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == project.Bubblewrap
 	// What is typed is for the command to answer, and does not end it here.
-	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{
+	out, err := proc.Here(context.WithoutCancel(ctx), proc.Helper(env.Helper), proc.Command{
 		Argv: words, Dir: directory.Path, Env: environ, Sandbox: spec,
 	}, env.tell)
 	if mode == sandbox.Workspace || mode == sandbox.WorkspaceNetwork {

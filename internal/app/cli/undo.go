@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/app/approval"
-	"github.com/adze-dev/adze/internal/app/console"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/slash"
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
@@ -180,7 +180,7 @@ func confirm(ctx context.Context, env Env, question, what string) error {
 	if !env.Terminal {
 		return exitf(exitDenied, "%s needs a terminal\nUse --yes to continue without a prompt.", what)
 	}
-	answer, err := console.Prompt(ctx, env.Stderr, console.NewAnswers(env.Stdin), question+" [y/N] ")
+	answer, err := tty.Prompt(ctx, env.Stderr, tty.NewAnswers(env.Stdin), question+" [y/N] ")
 	if err != nil || !approval.IsYes(answer) {
 		return exitf(exitDenied, "not confirmed; nothing was changed")
 	}

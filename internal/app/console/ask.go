@@ -8,28 +8,25 @@ import (
 	"os/exec"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/tool"
 )
 
-func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
 // Asker asks the user, one question at a time.
 type Asker struct {
 	screen *Screen
 	out    io.Writer // of the question that is open
-	in     Answers
+	in     tty.Answers
 	editor string
 	turn   chan struct{} // whose question it is
 }
 
 // NewAsker asks on a screen and reads answers from stdin.
 func NewAsker(in Streams, s *Screen) *Asker {
-	return &Asker{screen: s, in: NewAnswers(in.Stdin), editor: in.Editor(), turn: make(chan struct{}, 1)}
+	return &Asker{screen: s, in: tty.NewAnswers(in.Stdin), editor: in.Editor(), turn: make(chan struct{}, 1)}
 }
 
 // Ask is the [approval.Front] of a plain terminal.
@@ -56,25 +53,12 @@ func (t *Asker) Ask(ctx context.Context, q *approval.Question) (tool.Decision, e
 
 // read prints the last line of a prompt and reads what the user types after that.
 func (t *Asker) read(ctx context.Context, text string) (string, error) {
-	typed, err := Prompt(ctx, t.out, t.in, text)
+	typed, err := tty.Prompt(ctx, t.out, t.in, text)
 	if err != nil {
 		fmt.Fprintln(t.out, "(no answer)")
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
 	return typed, nil
-}
-
-// Prompt prints a prompt and reads a line typed after it: a line typed earlier, or pasted with the answer to another
-// prompt, approves nothing.
-func Prompt(ctx context.Context, w io.Writer, in Answers, text string) (string, error) {
-	if err := in.Discard(); err != nil {
-		return "", err
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return "", err
-	}
-	line, err := in.Next(ctx)
-	return strings.TrimSpace(string(line)), err
 }
 
 // understood returns the policy's reading of a command, where it adds something to the line.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/adze-dev/adze/internal/app/tty"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
@@ -72,7 +73,7 @@ func NewScreen(env Streams) *Screen {
 	if f, ok := File(env.Stdin); ok {
 		s.keys = f
 	}
-	if f, ok := File(env.Stderr); ok && canRedraw(f, kind) {
+	if f, ok := File(env.Stderr); ok && tty.CanRedraw(f, kind) {
 		s.ink = env.Getenv("NO_COLOR") == ""
 		s.size = func() (int, int) { return sizeOf(f) }
 	}
@@ -80,7 +81,7 @@ func NewScreen(env Streams) *Screen {
 }
 
 func sizeOf(f *os.File) (columns, rows int) {
-	if inBackground(f) {
+	if tty.InBackground(f) {
 		return 0, 0
 	}
 	columns, rows, err := term.GetSize(int(f.Fd()))
@@ -93,7 +94,7 @@ func sizeOf(f *os.File) (columns, rows int) {
 // File is the terminal behind a stream, if there is one.
 func File(stream any) (*os.File, bool) {
 	f, ok := stream.(*os.File)
-	return f, ok && IsTerminal(f)
+	return f, ok && tty.IsTerminal(f)
 }
 
 // Start redraws the live area from now on. stop ends that and clears it.
@@ -102,7 +103,7 @@ func (s *Screen) Start() (stop func()) {
 		return s.finish
 	}
 	if s.keys != nil {
-		if f := echo(s.keys); f != nil {
+		if f := tty.Echo(s.keys); f != nil {
 			s.echo = f
 		}
 	}

@@ -113,7 +113,7 @@ func (c *Report) End() int {
 // Machine reports facts that don't depend on a session. It returns the supported kinds of sandboxes.
 func (c *Report) Machine(env project.Env) (sandbox.Support, error) {
 	fmt.Fprintf(c.w, "adze %s, %s/%s\n", tool.Visible(env.Version), runtime.GOOS, runtime.GOARCH)
-	r := proc.Open(proc.Options{Helper: env.Helper})
+	r := proc.Open(proc.Options{Helper: proc.Helper(env.Helper)})
 	health := r.Health()
 	c.commands(health)
 	return health.Sandbox, r.Close()
@@ -538,7 +538,7 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 
 // canObserve returns why commands can't be tried in a read-only place, or nil.
 func canObserve(env project.Env) (err error) {
-	r := proc.Open(proc.Options{Helper: env.Helper})
+	r := proc.Open(proc.Options{Helper: proc.Helper(env.Helper)})
 	defer func() { err = errors.Join(err, r.Close()) }()
 	return r.CanObserve()
 }
@@ -559,7 +559,7 @@ func tryTrial(ctx context.Context, s *session.Session) (by string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, t.Drop()) }()
-	r := proc.Open(proc.Options{Helper: s.Env.Helper})
+	r := proc.Open(proc.Options{Helper: proc.Helper(s.Env.Helper)})
 	defer func() { err = errors.Join(err, r.Close()) }()
 	spec := t.Spec(nil)
 	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.Env.Environ, Sandbox: spec})

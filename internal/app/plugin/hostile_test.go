@@ -338,7 +338,7 @@ func TestHooksCantApprove(t *testing.T) {
 		for i := range p.Hooks {
 			p.Hooks[i].NoApproval = !approving
 		}
-		r := hook.Open(hook.Options{Hooks: p.Hooks, Dir: t.TempDir(), Helper: helper})
+		r := hook.Open(hook.Options{Hooks: p.Hooks, Dir: t.TempDir(), Helper: hook.Helper(helper)})
 		run := func(e hook.Event, name string) hook.Verdict {
 			return r.Run(context.Background(), hook.Input{Event: e, ToolInput: json.RawMessage(`{}`)}, name).Verdict
 		}

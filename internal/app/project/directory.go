@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox/places"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
@@ -302,7 +303,7 @@ func (f Directory) RecoverTrials(roots []string) error {
 // Plugins returns where the user's plugins are.
 func (d Directory) Plugins() plugin.Where {
 	return plugin.Where{
-		Home: d.Home, Servers: d.MCPState(), Project: d.Path, Helper: d.Env.Helper,
+		Home: d.Home, Servers: d.MCPState(), Project: d.Path, Helper: proc.Helper(d.Env.Helper),
 		Lookup: d.Env.Lookup,
 	}
 }

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"os"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -150,15 +148,9 @@ func Seen(state *journal.State) []builtin.FileRecord {
 	var out []builtin.FileRecord
 	for _, path := range slices.Sorted(maps.Keys(seen)) {
 		s := seen[path]
-		f := builtin.FileRecord{Path: path, Lines: s.Lines, Whole: s.Whole, Opaque: s.Opaque}
-		if n, err := hex.Decode(f.Hash[:], []byte(s.Hash[:min(len(s.Hash), 2*len(f.Hash))])); err != nil ||
-			n != len(f.Hash) {
-			continue // the hash is invalid: the file must be read again
-		}
-		for _, lines := range s.Read {
-			f.Read = append(f.Read, workspace.Range{First: lines[0], Last: lines[1]})
-		}
-		out = append(out, f)
+		out = append(out, builtin.FileRecord{
+			Path: path, Hash: s.Hash, Lines: s.Lines, Whole: s.Whole, Opaque: s.Opaque, Read: s.Read,
+		})
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -396,14 +395,9 @@ func (r *Recorder) seen(access []tool.Access) []journal.Seen {
 	})
 	var out []journal.Seen
 	for _, f := range records {
-		s := journal.Seen{Path: f.Path, Lines: f.Lines, Whole: f.Whole, Opaque: f.Opaque}
-		if !f.Gone {
-			s.Hash = hex.EncodeToString(f.Hash[:])
-		}
-		for _, lines := range f.Read {
-			s.Read = append(s.Read, [2]int{lines.First, lines.Last})
-		}
-		out = append(out, s)
+		out = append(out, journal.Seen{
+			Path: f.Path, Hash: f.Hash, Lines: f.Lines, Whole: f.Whole, Opaque: f.Opaque, Read: f.Read,
+		})
 	}
 	return out
 }

@@ -187,7 +187,7 @@ func (tree *canaryTree) commands(count int, with string) (numbers []int) {
 // canary.
 func (tree *canaryTree) disclosed(t *testing.T, numbers []int, spec *sandbox.Spec) []int {
 	t.Helper()
-	r := proc.Open(proc.Options{Helper: helper})
+	r := proc.Open(proc.Options{Helper: proc.Helper(helper)})
 	defer r.Close()
 	env := environ.AutoApproved(tree.environ(), tree.work)
 	var mu sync.Mutex

@@ -3,6 +3,7 @@ package session
 import (
 	"strings"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/engine/lsp"
@@ -10,15 +11,18 @@ import (
 
 // languageServers returns the installed language servers for the files of the project. They read its code, and run
 // parts of it, so an untrusted project has none.
-func (s *Session) languageServers(dirs []string) []lsp.Server {
+func (s *Session) languageServers(dirs []string) (out []builtin.LanguageServer) {
 	if s.Settings.Tools.Trial == project.Untried || s.Env.Isolated {
 		return nil
 	}
-	return s.knownServers(dirs, false)
+	for _, one := range s.knownServers(dirs, false) {
+		out = append(out, builtin.LanguageServer(one.Server))
+	}
+	return out
 }
 
 // knownServers returns the known language servers for the files of the project, with those of settings.
-func (s *Session) knownServers(dirs []string, missing bool) []lsp.Server {
+func (s *Session) knownServers(dirs []string, missing bool) []lsp.Row {
 	known, err := lsp.Known(s.Settings.LSP.Servers)
 	if err != nil { // the settings were checked
 		return nil

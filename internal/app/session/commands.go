@@ -39,7 +39,7 @@ func (s *Session) openStatusLine() {
 func (s *Session) hookOptions(given ...hook.Hook) hook.Options {
 	o := hook.Options{
 		Hooks: given, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
-		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
+		Helper: hook.Helper(s.Env.Helper), State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 		AllowHost: s.allowsHost, Ask: s.answer,
 	}
 	if s.telemetry != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/dev/waittest"
@@ -61,7 +62,7 @@ func (d *desk) withTrials(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.helper = proc.HelperAt(cmp.Or(os.Getenv(plainadze.Variable), path))
+	d.helper = builtin.Helper(proc.HelperAt(cmp.Or(os.Getenv(plainadze.Variable), path)))
 	return d
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -94,7 +95,7 @@ func growing(turns int) []openaitest.Answer {
 	return all
 }
 
-func checkGrowth(t *testing.T, requests []openaitest.Request) {
+func checkGrowth(t *testing.T, requests []modeltest.Request) {
 	t.Helper()
 	type body struct {
 		Messages []json.RawMessage `json:"messages"`

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/dev/serial"
-	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
@@ -35,7 +35,7 @@ type desk struct {
 	now       time.Time
 	environ   []string
 	told      []string
-	helper    proc.Helper // for trials
+	helper    builtin.Helper // for trials
 }
 
 func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {

@@ -94,9 +94,7 @@ func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
 	version := s.Policy.RulesVersion()
 	var out []builtin.DeniedPath
 	for _, d := range s.Policy.DeniedPaths() {
-		out = append(out, builtin.DeniedPath{
-			Text: d.Rule, Read: d.Read, Edit: d.Edit, From: d.From, Matches: d.Matches,
-		})
+		out = append(out, builtin.DeniedPath(d))
 	}
 	return out, version
 }

@@ -156,5 +156,5 @@ func TestMain(m *testing.M) {
 		return
 	}
 	helper = builtin.Main()
-	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, m.Run))
+	os.Exit(plainadze.Run(func(path string) { helper = builtin.Helper(proc.HelperAt(path)) }, m.Run))
 }

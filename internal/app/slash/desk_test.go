@@ -27,7 +27,7 @@ var helper builtin.Helper
 
 func TestMain(m *testing.M) {
 	helper = builtin.Main()
-	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, m.Run))
+	os.Exit(plainadze.Run(func(path string) { helper = builtin.Helper(proc.HelperAt(path)) }, m.Run))
 }
 
 // desk is where sessions of a test run: one home, one project, one model.

@@ -64,7 +64,9 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 	var took [2][]time.Duration
 	var calls [2]func() error
 	for i, limits := range []*builtin.ReadLimits{nil, {System: permission.SystemDirectories()}} {
-		set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper, Sandbox: builtin.Sandbox{Limits: limits}})
+		set, err := builtin.New(builtin.Options{
+			Dir: dir, Helper: builtin.Helper(helper), Sandbox: builtin.Sandbox{Limits: limits},
+		})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -57,7 +57,7 @@ func printSearches(w io.Writer, helper proc.Helper) error {
 // timeSearches returns the shortest time of a turn with these calls, and the processor time of that turn. The first
 // turn of the session doesn't count.
 func timeSearches(dir string, helper proc.Helper, calls []string) (took, cpu time.Duration, err error) {
-	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
+	set, err := builtin.New(builtin.Options{Dir: dir, Helper: builtin.Helper(helper)})
 	if err != nil {
 		return 0, 0, err
 	}

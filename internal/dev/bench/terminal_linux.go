@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/dev/screentest"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -238,7 +239,7 @@ func benchEcho(w io.Writer, binary string) error {
 		openaitest.Answer{Text: lines.String(), Faults: openaitest.Faults{Split: 8 << 10}},
 		openaitest.Answer{
 			Text:   strings.Repeat("Some text of an answer. ", 5_000),
-			Faults: openaitest.Faults{Split: 5, Pause: openaitest.Duration(5 * time.Millisecond)},
+			Faults: openaitest.Faults{Split: 5, Pause: modeltest.Duration(5 * time.Millisecond)},
 		})
 	if err != nil {
 		return err
@@ -281,7 +282,7 @@ func benchBytes(w io.Writer, binary string) error {
 		"another thing\n\n", 60)
 	s, err := sitDown(binary, nil, openaitest.Answer{
 		Text: text + "That is all.", Faults: openaitest.Faults{
-			Split: 5, Pause: openaitest.Duration(5 * time.Millisecond),
+			Split: 5, Pause: modeltest.Duration(5 * time.Millisecond),
 		},
 	})
 	if err != nil {

@@ -229,7 +229,7 @@ func printHooks(w io.Writer, helper proc.Helper) error {
 	}
 	defer os.RemoveAll(dir)
 	r := hook.Open(hook.Options{
-		Hooks: []hook.Hook{{Event: hook.PreToolUse, Command: "true"}}, Dir: dir, Helper: helper,
+		Hooks: []hook.Hook{{Event: hook.PreToolUse, Command: "true"}}, Dir: dir, Helper: hook.Helper(helper),
 	})
 	defer r.Close()
 	var took []time.Duration

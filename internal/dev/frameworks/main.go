@@ -119,15 +119,36 @@ func works(dir string) error {
 	}
 	server := httptest.NewServer(scripted(note))
 	defer server.Close()
-	cmd := exec.Command(filepath.Join(dir, "agent"))
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader("y\n")
-	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=key", "OPENAI_BASE_URL="+server.URL+"/v1")
-	out, err := cmd.CombinedOutput()
+	cmd := exec.Command("script", "-qec", "./agent", "/dev/null") // in a terminal
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "OPENAI_API_KEY=key", "OPENAI_BASE_URL="+server.URL+"/v1")
+	keys, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out := &user{keys: keys}
+	cmd.Stdout, cmd.Stderr = out, out
+	err = cmd.Run()
 	text, _ := os.ReadFile(note)
-	if err != nil || string(text) != "hello\n" || !bytes.Contains(out, []byte(lastAnswer)) {
-		return fmt.Errorf("the program failed: %v, the note is %q\n%s", err, text, out)
+	if err != nil || string(text) != "hello\n" || !bytes.Contains(out.seen.Bytes(), []byte(lastAnswer)) {
+		return fmt.Errorf("the program failed: %v, the note is %q\n%s", err, text, &out.seen)
 	}
 	return nil
+}
+
+// user types y after each question.
+type user struct {
+	keys io.Writer
+	seen bytes.Buffer
+}
+
+func (u *user) Write(p []byte) (int, error) {
+	const question = "Allow? [y/n]"
+	before := bytes.Count(u.seen.Bytes(), []byte(question))
+	u.seen.Write(p)
+	for range bytes.Count(u.seen.Bytes(), []byte(question)) - before {
+		_, _ = io.WriteString(u.keys, "y\n") // the program may have exited
+	}
+	return len(p), nil
 }
 
 type object map[string]any

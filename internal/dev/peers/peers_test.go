@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		exit(err)
 	}
 	// The reader of the user's input runs as long as the program.
-	reader := goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/app/console.NewLines.func1")
+	reader := goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/app/tty.NewLines.func1")
 	code := leaktest.Run(m, reader)
 	os.RemoveAll(dir)
 	os.Exit(code)

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -97,7 +98,7 @@ func prompt(t *testing.T, w *workspace) {
 func sessions(t *testing.T, w *workspace) {
 	s := w.served(t,
 		asks("c0", "write_file", map[string]any{"file_path": "once.txt", "content": "1"}, "begin"),
-		openaitest.Answer{Text: "never arrives whole", Faults: openaitest.Faults{Split: 1, Pause: openaitest.Duration(time.Minute)}},
+		openaitest.Answer{Text: "never arrives whole", Faults: openaitest.Faults{Split: 1, Pause: modeltest.Duration(time.Minute)}},
 		openaitest.Answer{Expect: []string{"begin", `"tool_call_id":"c0"`, "and now?"}, Text: "continued"},
 		openaitest.Answer{Expect: []string{"begin", "and now?", "once more?"}, Text: "a copy"})
 	run := w.command("-p", "begin", "--yolo")

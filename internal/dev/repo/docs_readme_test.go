@@ -1,6 +1,8 @@
 package repo
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -15,7 +17,19 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// This function has the lines of the Go code in docs/embedding.md. It is compiled, not run.
+// These functions have the lines of the Go code in docs/embedding.md. They are compiled, not run.
+var _ = func(ctx context.Context, a *adze.Agent) error {
+	for event, err := range a.Run(ctx, "fix the failing test") {
+		if err != nil {
+			return err
+		}
+		if text, ok := event.(adze.Text); ok {
+			fmt.Print(text)
+		}
+	}
+	return nil
+}
+
 var _ = func(dir string) (*tool.Executor, error) {
 	helper := adze.Main() // first in main, so that Adze can sandbox commands and stop their process trees
 	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
@@ -64,15 +78,18 @@ func TestReadmeShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), "\n") - strings.Count(string(text), "<!--"); n > 150 {
-		t.Errorf("README.md has %d lines without comments", n)
-	}
+	n := strings.Count(string(text), "\n") - strings.Count(string(text), "<!--")
 	for _, b := range fenced.Parse(string(text)) {
 		switch b.Language {
+		case "go": // TestEmbeddingProgram
+			n -= strings.Count(b.Text, "\n")
 		case "sh", "json": // TestPages and what it names, TestSettingsExamples
 		default:
 			t.Errorf("README.md:%d: no test reads %q", b.Line, b.Language)
 		}
+	}
+	if n > 150 {
+		t.Errorf("README.md has %d lines without comments and the program", n)
 	}
 }
 

@@ -1,8 +1,6 @@
 package repo
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/adze-dev/adze/internal/dev/fenced"
-	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
 // outside makes a module outside the repository, whose replace line names the repository, with a program.
@@ -55,56 +50,6 @@ func built(t *testing.T, dir string, flags ...string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return filepath.Join(dir, "agent")
-}
-
-// The program of docs/embedding.md, as it is, builds in a module outside the repository. It asks before it edits, is denied
-// if the answer isn't y, or without an asker, and its change can be undone.
-func TestEmbeddingProgram(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
-	blocks, err := fenced.Read("docs/embedding.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := ""
-	for _, b := range blocks {
-		if source == "" && strings.HasPrefix(b.Text, "package main") {
-			source = b.Text
-		}
-	}
-	replaced := func(old, with string) string {
-		if strings.Count(source, old) != 1 {
-			t.Fatalf("docs/embedding.md has no program with %q", old)
-		}
-		return strings.Replace(source, old, with, 1)
-	}
-	args, _ := json.Marshal(map[string]string{"file_path": "a.txt", "content": "fixed\n"})
-	answers := []openaitest.Answer{{Calls: []openaitest.Call{{ID: "1", Name: "write_file", Args: args}}}, {Text: "That is all."}}
-	asIs := built(t, outside(t, source), "-ldflags=-w")
-	for _, c := range []struct {
-		name, program, answer string
-		asks, writes          bool
-	}{
-		{"approved", asIs, "y\n", true, true},
-		{"denied", asIs, "n\n", true, false},
-		{"no answer", asIs, "", true, false},
-		{"no asker", built(t, outside(t, replaced(", adze.Ask(ask)", "")), "-ldflags=-w"), "y\n", false, false},
-		{"undone", built(t, outside(t, replaced("// a.Undo(", "a.Undo(")), "-ldflags=-w"), "y\n", true, false},
-	} {
-		dir := t.TempDir()
-		server := openaitest.Serve(t, openaitest.Script{Models: []string{"qwen3-coder-plus"}, Answers: answers})
-		cmd := exec.Command(c.program)
-		cmd.Dir, cmd.Stdin = dir, strings.NewReader(c.answer)
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "OPENAI_BASE_URL="+server.URL, "OPENAI_API_KEY=", "ANTHROPIC_API_KEY=", "GEMINI_API_KEY=", "GOOGLE_API_KEY=")
-		out, err := cmd.CombinedOutput()
-		text, _ := os.ReadFile(filepath.Join(dir, "a.txt"))
-		if err != nil || !bytes.HasSuffix(out, []byte("That is all.")) || bytes.Contains(out, []byte("Allow? [y/n]")) != c.asks ||
-			(string(text) == "fixed\n") != c.writes {
-			t.Errorf("%s: %v, the file has %q\n%s", c.name, err, text, out)
-		}
-	}
 }
 
 // weights are programs with the imports in the rows of docs/embedding.md. Each uses what it imports.

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// Server is a language server: a row of the table of known ones, or one of the user's.
+// Server is a language server.
 type Server struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command"`
@@ -22,14 +22,18 @@ type Server struct {
 	Init     json.RawMessage            `json:"init"`
 	Settings map[string]json.RawMessage `json:"settings"`
 	// TSServer means that diagnostics are asked from TypeScript's own server.
-	TSServer bool `json:"tsserver"`
+	TSServer bool   `json:"tsserver"`
+	Program  string `json:"-"` // that was found; "": it isn't installed
+}
+
+// Row is a language server of the table of known ones, or one of the user's.
+type Row struct {
+	Server
 	// Version are the arguments with which it prints its version; nil: --version.
 	Version []string `json:"version"`
 	// Install is how users install it.
 	Install string `json:"install"`
 	Off     bool   `json:"off"` // the user doesn't want it
-
-	Program string `json:"-"` // that was found; "": it isn't installed
 }
 
 //go:embed servers.json
@@ -37,15 +41,15 @@ var serversText []byte
 
 // Known returns the known servers, with those of the user: one with the name of a known one replaces what it names, and
 // null turns it off.
-func Known(own map[string]json.RawMessage) (list []Server, err error) {
+func Known(own map[string]json.RawMessage) (list []Row, err error) {
 	if err := json.Unmarshal(serversText, &list); err != nil {
 		return nil, err
 	}
 	for name, value := range own {
-		i := slices.IndexFunc(list, func(s Server) bool { return s.Name == name })
+		i := slices.IndexFunc(list, func(s Row) bool { return s.Name == name })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Server{})
+			list = append(list, Row{})
 		}
 		s := &list[i]
 		known := s.Files
@@ -61,7 +65,7 @@ func Known(own map[string]json.RawMessage) (list []Server, err error) {
 			return nil, fmt.Errorf(`%s: expected {"command": ["program", …], "files": {".ext": "language"}}`, name)
 		}
 	}
-	return slices.DeleteFunc(list, func(s Server) bool { return s.Off }), nil
+	return slices.DeleteFunc(list, func(s Row) bool { return s.Off }), nil
 }
 
 // language returns the language of a file; "": the server isn't for it.
@@ -69,16 +73,16 @@ func (s Server) language(path string) string { return s.Files[strings.ToLower(fi
 
 // Find returns the servers for the files in a directory. Those that are installed have a Program: found in path, the
 // directories of PATH, of which those below a root are skipped. Without missing, only these are returned.
-func Find(list []Server, path string, roots []string, missing bool) []Server {
+func Find(list []Row, path string, roots []string, missing bool) []Row {
 	for i := range list {
 		list[i].Program = lookUp(list[i].Command[0], path, roots)
 	}
-	list = slices.DeleteFunc(list, func(s Server) bool { return s.Program == "" && !missing })
+	list = slices.DeleteFunc(list, func(s Row) bool { return s.Program == "" && !missing })
 	if len(list) == 0 { // looking at the files takes longer
 		return nil
 	}
 	found := extensions(roots[0])
-	return slices.DeleteFunc(list, func(s Server) bool {
+	return slices.DeleteFunc(list, func(s Row) bool {
 		for ext := range s.Files {
 			if found[ext] {
 				return false

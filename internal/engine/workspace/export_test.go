@@ -17,7 +17,9 @@ func TestSeenIsTakenAndRestored(t *testing.T) {
 	var s, restored workspace.Seen
 	move := func(of func(string) bool) int {
 		records := s.Take(of)
-		restored.Restore(records)
+		for _, r := range records {
+			restored.Restore(r)
+		}
 		return len(records)
 	}
 	s.RecordWhole("/whole", now, 10)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -121,12 +122,11 @@ func cutHome(name string) (rest string, ok bool) {
 // Record is what a session has read of a file, in storable form.
 type Record struct {
 	Path   string
-	Hash   Hash
+	Hash   string // in hex; "": nothing is known about the file anymore
 	Lines  int
 	Whole  bool
 	Opaque bool
-	Gone   bool    // nothing is known about the file anymore
-	Read   []Range // if not Whole
+	Read   [][2]int // first and last line of each range, if not Whole
 }
 
 // Take returns the records that changed since the last call, sorted by path, for the paths that of accepts.
@@ -141,33 +141,36 @@ func (s *Seen) Take(of func(path string) bool) []Record {
 		delete(s.fresh, path)
 		e, ok := s.files[path]
 		if !ok {
-			out = append(out, Record{Path: path, Gone: true})
+			out = append(out, Record{Path: path})
 			continue
 		}
 		f := e.Value.(*seenFile)
-		r := Record{Path: path, Hash: f.hash, Lines: f.lines, Whole: f.whole, Opaque: f.opaque}
-		if !f.whole {
-			r.Read = slices.Clone(f.read)
+		r := Record{
+			Path: path, Hash: hex.EncodeToString(f.hash[:]), Lines: f.lines, Whole: f.whole, Opaque: f.opaque,
+		}
+		for _, lines := range f.read {
+			if !f.whole {
+				r.Read = append(r.Read, [2]int{lines.First, lines.Last})
+			}
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-// Restore adds records of an earlier session. A file that has changed since counts as changed, because its hash
-// differs.
-func (s *Seen) Restore(records []Record) {
+// Restore adds a record of an earlier session. A file that has changed since counts as changed, because its hash
+// differs. One whose hash is invalid must be read again.
+func (s *Seen) Restore(r Record) {
+	hash, err := hex.DecodeString(r.Hash)
+	if err != nil || len(hash) != len(Hash{}) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range records {
-		if r.Gone {
-			continue
-		}
-		f := s.at(r.Path, r.Hash)
-		f.opaque, f.whole, f.lines, f.read = r.Opaque, r.Whole, r.Lines, nil
-		for _, lines := range r.Read {
-			f.read = f.read.add(lines)
-		}
-		delete(s.fresh, r.Path)
+	f := s.at(r.Path, Hash(hash))
+	f.opaque, f.whole, f.lines, f.read = r.Opaque, r.Whole, r.Lines, nil
+	for _, lines := range r.Read {
+		f.read = f.read.add(Range{lines[0], lines[1]})
 	}
+	delete(s.fresh, r.Path)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // Script is a server's part of a conversation.
@@ -78,16 +79,10 @@ type Usage struct {
 }
 
 // Faults are the ways in which servers deviate or fail.
-type Faults = scripted.Faults
-
-// Duration is a time.Duration that JSON writes as "10ms".
-type Duration = scripted.Duration
+type Faults = modeltest.Faults
 
 // Server plays a script. It is an http.Handler.
-type Server = scripted.Server
-
-// Request is a client's request.
-type Request = scripted.Request
+type Server = modeltest.Server
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {
@@ -105,7 +100,7 @@ func New(s Script) *Server {
 		}
 		return why
 	}
-	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
+	out := modeltest.Script{Repeat: s.Repeat, API: modeltest.API{
 		Path: "/v1/messages", Known: s.known, Check: check, Other: s.other, Fail: fail,
 	}}
 	for _, a := range s.Answers {
@@ -117,7 +112,7 @@ func New(s Script) *Server {
 		}
 		out.Replies = append(out.Replies, r)
 	}
-	return scripted.New(out)
+	return modeltest.New(out)
 }
 
 // Start serves a script on a free port of loopback.
@@ -170,12 +165,12 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 }
 
 // fail writes an error in the API's format.
-func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
+func fail(w http.ResponseWriter, status int, code modeltest.Code, message string) {
 	kind := "invalid_request_error"
 	switch code {
-	case scripted.Unauthorized:
+	case modeltest.Unauthorized:
 		kind, message = "authentication_error", "invalid x-api-key"
-	case scripted.NotServed:
+	case modeltest.NotServed:
 		kind = "not_found_error"
 	}
 	scripted.WriteJSON(w, status, failure(kind, message))

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // object is a JSON object whose keys keep their order, as the real server's do.
 type object = scripted.Object
 
 // reply converts the answer for the server.
-func (a Answer) reply() scripted.Reply {
-	return scripted.Reply{
+func (a Answer) reply() modeltest.Reply {
+	return modeltest.Reply{
 		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
 		Pause: time.Duration(a.Faults.Pause), Chunk: a.Faults.Chunk, Cut: a.Faults.Cut, End: a.Faults.End,
 		Body: a.body,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // object is a JSON object whose keys keep their order, as the real server's do.
@@ -17,8 +18,8 @@ type object = scripted.Object
 const kindJSON = "application/json; charset=UTF-8"
 
 // reply converts the answer for the server.
-func (a Answer) reply() scripted.Reply {
-	return scripted.Reply{
+func (a Answer) reply() modeltest.Reply {
+	return modeltest.Reply{
 		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
 		Pause: time.Duration(a.Faults.Pause), Chunk: a.Faults.Chunk, Cut: a.Faults.Cut, End: a.Faults.End,
 		Body: a.body,

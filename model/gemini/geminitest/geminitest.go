@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // Script is a server's part of a conversation.
@@ -73,27 +74,21 @@ type Usage struct {
 
 // Faults are the ways in which servers deviate or fail.
 type Faults struct {
-	Split    int      `json:"split,omitempty"`    // characters in each text; 0: all at once
-	Together bool     `json:"together,omitempty"` // all parts in one event
-	SignText bool     `json:"signText,omitempty"` // the signature is in the last piece of the text
-	Plain    bool     `json:"plain,omitempty"`    // a list instead of a stream
-	Done     bool     `json:"done,omitempty"`     // [DONE] at the end, as some gateways send
-	Pause    Duration `json:"pause,omitempty"`    // before each event
-	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
-	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
-	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
-	LF       bool     `json:"lf,omitempty"`       // LF line endings; the real server sends two
-	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
+	Split    int                `json:"split,omitempty"`    // characters in each text; 0: all at once
+	Together bool               `json:"together,omitempty"` // all parts in one event
+	SignText bool               `json:"signText,omitempty"` // the signature is in the last piece of the text
+	Plain    bool               `json:"plain,omitempty"`    // a list instead of a stream
+	Done     bool               `json:"done,omitempty"`     // [DONE] at the end, as some gateways send
+	Pause    modeltest.Duration `json:"pause,omitempty"`    // before each event
+	Chunk    int                `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
+	Cut      int                `json:"cut,omitempty"`      // the connection breaks after this many bytes
+	End      int                `json:"end,omitempty"`      // the stream ends normally after this many bytes
+	LF       bool               `json:"lf,omitempty"`       // LF line endings; the real server sends two
+	Comments bool               `json:"comments,omitempty"` // keep-alive comments between events
 }
 
-// Duration is a time.Duration that JSON writes as "10ms".
-type Duration = scripted.Duration
-
 // Server plays a script. It is an http.Handler.
-type Server = scripted.Server
-
-// Request is a client's request.
-type Request = scripted.Request
+type Server = modeltest.Server
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {
@@ -103,7 +98,7 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	s.Models = scripted.Listed(s.Models)
-	return scripted.Play(scripted.API{
+	return scripted.Play(modeltest.API{
 		Path: ":streamGenerateContent", Query: "alt=sse", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
 	}, s.Repeat, s.Answers, Answer.reply)
 }
@@ -148,15 +143,15 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 }
 
 // fail writes an error in the API's format. A wrong key has status 400.
-func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
+func fail(w http.ResponseWriter, status int, code modeltest.Code, message string) {
 	word := "INVALID_ARGUMENT"
 	var details []object
 	switch code {
-	case scripted.Unauthorized:
+	case modeltest.Unauthorized:
 		status, message = http.StatusBadRequest, "API key not valid. Please pass a valid API key."
 		details = []object{{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", "API_KEY_INVALID"},
 			{"domain", "googleapis.com"}}}
-	case scripted.NotServed:
+	case modeltest.NotServed:
 		word = "NOT_FOUND"
 	}
 	w.Header().Set("Content-Type", kindJSON)

@@ -1,118 +1,28 @@
-// Package scripted is shared by the scripted model servers: a server on loopback that records requests, checks them
-// against a script, and plays its replies. Packages openaitest, anthropictest, responsestest and geminitest supply the
-// formats of their APIs.
+// Package scripted is shared by the scripted model servers for an API: how their scripts are read, and their answers
+// written.
 package scripted
 
 import (
-	"errors"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"testing"
-	"time"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/model/modeltest"
 )
-
-// Script is a server's part of a conversation.
-type Script struct {
-	API     API
-	Replies []Reply // to POST API.Path, one each, in order
-	Repeat  bool    // start again after the last answer; otherwise another request is an error
-}
-
-// API describes an API.
-type API struct {
-	Base string // path of the URL that clients are given
-	// end of the path whose POSTs the replies answer
-	Path  string
-	Query string                 // required query of those POSTs, if any
-	Known func(http.Header) bool // whether a request has the right key
-	// why a real server rejects a request; "": it doesn't. May be nil
-	Check func(header http.Header, body string) string
-	// answers other requests, and reports whether it did
-	Other func(w http.ResponseWriter, r *http.Request, body string) bool
-	Fail  func(w http.ResponseWriter, status int, code Code, message string) // writes an error in the API's format
-}
-
-// Code classifies an invalid request.
-type Code int
-
-// The codes.
-const (
-	Unauthorized Code = iota // no key, or a wrong one
-	NotServed                // unknown path
-	Rejected                 // a request that a real server would reject
-	OffScript                // a request that deviates from the script
-)
-
-// Reply is the reply to one request.
-type Reply struct {
-	// When reserves the reply for a request whose body contains this text, for agents that send requests in no fixed
-	// order. It is used once, before replies without When.
-	When string
-	// Until repeats the reply until a request's body contains this text; that request gets the next reply. It waits for
-	// asynchronous events in the client.
-	Until  string
-	Expect []string // texts that the request's body must contain
-	Absent []string // texts that it must not contain
-
-	// Body returns the frames of the body and its content type. n counts the requests, from 1.
-	Body   func(n int, request string) (kind string, frames []string)
-	Status int // 0: 200
-	Header map[string]string
-
-	Pause time.Duration // before each frame
-	Chunk int           // bytes in each write to the connection; 0: a frame
-	Cut   int           // the connection breaks after this many bytes
-	End   int           // the body ends normally after this many bytes
-
-	CutBefore string // the connection breaks in place of the first frame that contains this
-}
-
-// Server plays a script. It is an http.Handler.
-type Server struct {
-	URL    string // base URL, if it was started
-	script Script
-
-	mu       sync.Mutex
-	requests []Request
-	errs     []error
-	next     int
-	kept     []Reply // replies with a When that were not used yet
-
-	http *http.Server
-	quit chan struct{}
-}
-
-// Request is a client's request.
-type Request struct {
-	Method, Path string
-	Header       http.Header
-	Body         string
-}
-
-// New returns a server that doesn't listen, for a test with its own connections.
-func New(s Script) *Server {
-	out := &Server{script: s, quit: make(chan struct{})}
-	for _, r := range s.Replies {
-		if r.When != "" {
-			out.kept = append(out.kept, r)
-		}
-	}
-	out.script.Replies = slices.DeleteFunc(slices.Clone(s.Replies), func(r Reply) bool { return r.When != "" })
-	return out
-}
 
 // Play returns a server with the answers of a script, each converted by reply, that doesn't listen.
-func Play[A any](api API, repeat bool, answers []A, reply func(A) Reply) *Server {
-	s := Script{API: api, Repeat: repeat}
+func Play[A any](api modeltest.API, repeat bool, answers []A, reply func(A) modeltest.Reply) *modeltest.Server {
+	s := modeltest.Script{API: api, Repeat: repeat}
 	for _, a := range answers {
 		s.Replies = append(s.Replies, reply(a))
 	}
-	return New(s)
+	return modeltest.New(s)
 }
 
 // Listed returns the models that a server lists: "scripted" if a script has none.
@@ -131,207 +41,117 @@ func Bearer(key string) func(http.Header) bool {
 	}
 }
 
-// Start serves on a free port of loopback until Close.
-func (s *Server) Start() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s.URL = "http://" + l.Addr().String() + s.script.API.Base
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.http.Serve(l) }() // it returns an error after Close
-	return nil
-}
-
-// Serve serves until the test ends, and fails the test if the conversation deviated from the script.
-func (s *Server) Serve(t testing.TB) {
-	t.Helper()
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.Close()
-		if err := s.Err(); err != nil && !t.Failed() {
-			t.Error(err)
+// Parse reads a script of type S from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
+func Parse[S any](data []byte, vars map[string]string) (S, error) {
+	var s S
+	// longest first: $WORKED before $WORK
+	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) })
+	for _, name := range names {
+		quoted, err := json.Marshal(vars[name])
+		if err != nil {
+			return s, err
 		}
-	})
-}
-
-// Close breaks off all connections and stops listening.
-func (s *Server) Close() {
-	close(s.quit)
-	if s.http != nil {
-		_ = s.http.Close() // ignore errors at the end of a test
+		data = bytes.ReplaceAll(data, []byte(name), quoted[1:len(quoted)-1])
 	}
-}
-
-// Requests returns all requests so far, including unanswered ones.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Err returns how the conversation deviated from the script: an expectation that wasn't met, an additional or invalid
-// request or, at the end, an answer that wasn't requested.
-func (s *Server) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	errs := slices.Clone(s.errs)
-	if n := len(s.script.Replies); s.next < n && !s.script.Repeat {
-		errs = append(errs, fmt.Errorf("the script has %d answers, but %d were requested", n, s.next))
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		var none S
+		return none, fmt.Errorf("read a script: %w", err)
 	}
-	for _, r := range s.kept {
-		errs = append(errs, fmt.Errorf("the answer for a request with %q was not requested", r.When))
-	}
-	return errors.Join(errs...)
+	return s, nil
 }
 
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+// Arguments returns the arguments of a call as a model sends them: args without whitespace or, if it is a JSON string,
+// the text of that string.
+func Arguments(args json.RawMessage) string {
+	var s string
+	if json.Unmarshal(args, &s) == nil {
+		return s
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, args) != nil {
+		return string(args)
+	}
+	return b.String()
+}
+
+// JSON writes a value like model servers: on one line, and without HTML escapes.
+func JSON(v any) string {
+	text, err := humanize.JSON(v)
 	if err != nil {
-		return // the client disconnected
+		panic(err) // a bug in the test
 	}
-	s.mu.Lock()
-	s.requests = append(s.requests, Request{r.Method, r.URL.Path, r.Header.Clone(), string(body)})
-	n := len(s.requests)
-	s.mu.Unlock()
-	api := s.script.API
+	return string(text)
+}
+
+// WriteJSON writes a response with a status and one object. Its content type is application/json if none is set.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, JSON(v)) // some tests disconnect
+}
+
+// Raw returns the content type and the frames of an answer that is written in the script: the events of a stream or,
+// with a status, one body.
+func Raw(text string, status int, one, stream string) (kind string, frames []string) {
 	switch {
-	case !api.Known(r.Header):
-		api.Fail(w, http.StatusUnauthorized, Unauthorized, "Incorrect API key provided")
-	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, api.Path) &&
-		(api.Query == "" || r.URL.RawQuery == api.Query):
-		s.answer(w, r, n, string(body))
-	case api.Other == nil || !api.Other(w, r, string(body)):
-		api.Fail(w, http.StatusNotFound, NotServed, r.Method+" "+r.URL.Path+" is not served")
+	case status == 0:
+		return stream, []string{text}
+	case text == "":
+		return one, nil
 	}
+	return one, []string{text}
 }
 
-// answer plays the next reply of the script.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, n int, body string) {
-	api := s.script.API
-	if api.Check != nil {
-		if why := api.Check(r.Header, body); why != "" {
-			s.note(fmt.Errorf("request %d is rejected: %s: %s", n, why, body))
-			api.Fail(w, http.StatusBadRequest, Rejected, why)
-			return
+// Event returns one server-sent event with its blank line.
+func Event(name string, data any) string { return "event: " + name + "\ndata: " + JSON(data) + "\n\n" }
+
+// Dress adds CRLF line endings and comments to events.
+func Dress(events []string, crlf, comments bool) []string {
+	for i, e := range events {
+		if comments {
+			e = ": keep-alive\n\n" + e
 		}
-	}
-	reply, err := s.take(body)
-	if err != nil {
-		api.Fail(w, http.StatusBadRequest, OffScript, err.Error())
-		return
-	}
-	kind, frames := reply.Body(n, body)
-	w.Header().Set("Content-Type", kind)
-	for k, v := range reply.Header {
-		w.Header().Set(k, v)
-	}
-	if reply.Status != 0 {
-		w.WriteHeader(reply.Status)
-	}
-	left := reply.Cut + reply.End
-	for _, f := range frames {
-		if !s.pause(r, reply.Pause) {
-			return
+		if crlf {
+			e = strings.ReplaceAll(e, "\n", "\r\n")
 		}
-		if reply.CutBefore != "" && strings.Contains(f, reply.CutBefore) {
-			panic(http.ErrAbortHandler)
-		}
-		if left > 0 && len(f) >= left {
-			write(w, f[:left], reply.Chunk)
-			if reply.Cut > 0 {
-				panic(http.ErrAbortHandler) // net/http's way to break a connection
-			}
-			return
-		}
-		if left > 0 {
-			left -= len(f)
-		}
-		write(w, f, reply.Chunk)
+		events[i] = e
 	}
+	return events
 }
 
-// write sends a frame, in chunks of this many bytes.
-func write(w http.ResponseWriter, frame string, chunk int) {
-	for frame != "" {
-		n := len(frame)
-		if chunk > 0 {
-			n = min(n, chunk)
-		}
-		_, _ = io.WriteString(w, frame[:n])       // some tests disconnect
-		_ = http.NewResponseController(w).Flush() // not supported by every recorder
-		frame = frame[n:]
+// Runes splits s into pieces of n characters; 0 doesn't split it, and an empty s has no pieces.
+func Runes(s string, n int) []string {
+	if s == "" {
+		return nil
 	}
+	if n <= 0 {
+		return []string{s}
+	}
+	var out []string
+	for piece := range slices.Chunk([]rune(s), n) {
+		out = append(out, string(piece))
+	}
+	return out
 }
 
-// take returns the next reply if the request is as expected.
-func (s *Server) take(body string) (Reply, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := slices.IndexFunc(s.kept, func(r Reply) bool { return strings.Contains(body, r.When) }); i >= 0 {
-		r := s.kept[i]
-		s.kept = slices.Delete(s.kept, i, i+1)
-		return r, s.check(r, body)
-	}
-	if n := s.next; n < len(s.script.Replies) && s.script.Replies[n].Until != "" {
-		if r := s.script.Replies[n]; !strings.Contains(body, r.Until) {
-			return r, s.check(r, body)
-		}
-		s.next++
-	}
-	n := s.next
-	if s.script.Repeat && len(s.script.Replies) > 0 {
-		n %= len(s.script.Replies)
-	}
-	s.next++
-	if n >= len(s.script.Replies) {
-		err := fmt.Errorf("request %d: the script has only %d answers", n+1, len(s.script.Replies))
-		s.errs = append(s.errs, err)
-		return Reply{}, err
-	}
-	r := s.script.Replies[n]
-	return r, s.check(r, body)
-}
+// Object is a JSON object whose keys keep their order.
+type Object []Field
 
-// check compares a request with the expectations of a reply.
-func (s *Server) check(r Reply, body string) error {
-	for _, want := range r.Expect {
-		if !strings.Contains(body, want) {
-			err := fmt.Errorf("request %d lacks %q: %s", len(s.requests), want, body)
-			s.errs = append(s.errs, err)
-			return err
-		}
-	}
-	for _, bad := range r.Absent {
-		if strings.Contains(body, bad) {
-			err := fmt.Errorf("request %d holds %q: %s", len(s.requests), bad, body)
-			s.errs = append(s.errs, err)
-			return err
-		}
-	}
-	return nil
-}
+// Field is one member of an Object: its name and its value.
+type Field [2]any
 
-func (s *Server) note(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.errs = append(s.errs, err)
-}
-
-func (s *Server) pause(r *http.Request, d time.Duration) bool {
-	if d <= 0 {
-		return true
+// MarshalJSON writes the members in order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(JSON(f[0]) + ":" + JSON(f[1]))
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-r.Context().Done():
-	case <-s.quit:
-	}
-	return false
+	return []byte("{" + b.String() + "}"), nil
 }

@@ -19,18 +19,16 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // Server plays a script. It is an http.Handler.
-type Server = scripted.Server
-
-// Request is a client's request.
-type Request = scripted.Request
+type Server = modeltest.Server
 
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	s.Models = scripted.Listed(s.Models)
-	return scripted.Play(scripted.API{
+	return scripted.Play(modeltest.API{
 		Base: "/v1", Path: "/chat/completions", Fail: fail, Known: scripted.Bearer(s.Key),
 		Other: func(w http.ResponseWriter, r *http.Request, _ string) bool {
 			if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/models") {
@@ -58,8 +56,8 @@ func Serve(t testing.TB, s Script) *Server {
 }
 
 // reply converts the answer for the server.
-func (a Answer) reply() scripted.Reply {
-	return scripted.Reply{
+func (a Answer) reply() modeltest.Reply {
+	return modeltest.Reply{
 		When: a.When, Until: a.Until, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
 		Pause: time.Duration(a.Faults.Pause), Cut: a.Faults.Cut, CutBefore: a.Faults.CutBefore, End: a.Faults.End,
 		Body: func(int, string) (string, []string) {
@@ -77,9 +75,9 @@ func (a Answer) reply() scripted.Reply {
 }
 
 // fail writes an error in the API's format.
-func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
-	name := map[scripted.Code]string{
-		scripted.Unauthorized: "invalid_api_key", scripted.NotServed: "not_found", scripted.OffScript: "script",
+func fail(w http.ResponseWriter, status int, code modeltest.Code, message string) {
+	name := map[modeltest.Code]string{
+		modeltest.Unauthorized: "invalid_api_key", modeltest.NotServed: "not_found", modeltest.OffScript: "script",
 	}[code]
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

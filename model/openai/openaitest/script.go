@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // Script is a server's part of a conversation.
@@ -56,9 +57,9 @@ type Usage struct {
 
 // Faults are the ways in which servers deviate or fail.
 type Faults struct {
-	Split int      `json:"split,omitempty"` // bytes in each piece of text and arguments; 0: all at once
-	Pause Duration `json:"pause,omitempty"` // before each event
-	Cut   int      `json:"cut,omitempty"`   // the connection breaks after this many bytes
+	Split int                `json:"split,omitempty"` // bytes in each piece of text and arguments; 0: all at once
+	Pause modeltest.Duration `json:"pause,omitempty"` // before each event
+	Cut   int                `json:"cut,omitempty"`   // the connection breaks after this many bytes
 	// the connection breaks before the first event that contains this text
 	CutBefore  string `json:"cutBefore,omitempty"`
 	End        int    `json:"end,omitempty"`        // the stream ends normally after this many bytes
@@ -73,9 +74,6 @@ type Faults struct {
 	CRLF       bool   `json:"crlf,omitempty"`       // CRLF line endings
 	Comments   bool   `json:"comments,omitempty"`   // keep-alive comments between events
 }
-
-// Duration is a time.Duration that JSON writes as "10ms".
-type Duration = scripted.Duration
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {

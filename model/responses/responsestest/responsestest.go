@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/model/internal/scripted"
+	"github.com/adze-dev/adze/model/modeltest"
 )
 
 // Script is a server's part of a conversation.
@@ -76,16 +77,10 @@ type Usage struct {
 }
 
 // Faults are the ways in which servers deviate or fail.
-type Faults = scripted.Faults
-
-// Duration is a time.Duration that JSON writes as "10ms".
-type Duration = scripted.Duration
+type Faults = modeltest.Faults
 
 // Server plays a script. It is an http.Handler.
-type Server = scripted.Server
-
-// Request is a client's request.
-type Request = scripted.Request
+type Server = modeltest.Server
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {
@@ -95,7 +90,7 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	s.Models = scripted.Listed(s.Models)
-	return scripted.Play(scripted.API{
+	return scripted.Play(modeltest.API{
 		Base: "/v1", Path: "/responses", Known: scripted.Bearer(s.Key), Check: s.check, Other: s.other, Fail: fail,
 	}, s.Repeat, s.Answers, Answer.reply)
 }
@@ -128,9 +123,9 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, _ string) bool {
 }
 
 // fail writes an error in the API's format.
-func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
+func fail(w http.ResponseWriter, status int, code modeltest.Code, message string) {
 	var name any
-	if code == scripted.Unauthorized {
+	if code == modeltest.Unauthorized {
 		name = "invalid_api_key"
 	}
 	scripted.WriteJSON(w, status, object{{"error", object{

@@ -15,7 +15,7 @@ import (
 
 // DenyRule is a deny rule on paths.
 type DenyRule struct {
-	Text       string
+	Rule       string
 	Read, Edit bool // what it denies
 	// From is the longest path without wildcards: the rule applies to nothing that isn't there or below.
 	From string
@@ -99,7 +99,7 @@ func (d *Denials) Find() (covers []sandbox.Cover, text []string) {
 		found, why := s.found()
 		if why != "" {
 			for _, r := range s.rules {
-				text = append(text, r.Text+onlyInText+why+".")
+				text = append(text, r.Rule+onlyInText+why+".")
 			}
 			continue
 		}
@@ -121,7 +121,7 @@ func (d *Denials) literal(paths *[2][]string, r DenyRule) (text []string) {
 		return nil
 	}
 	if above := holds(real, d.keep); !missing && (r.Read && above != "" || real == "/") {
-		return []string{r.Text + onlyInText + "no command works without " + above + "."}
+		return []string{r.Rule + onlyInText + "no command works without " + above + "."}
 	}
 	if r.Read && !missing {
 		paths[sandbox.Unreadable] = append(paths[sandbox.Unreadable], real)

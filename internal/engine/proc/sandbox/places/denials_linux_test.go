@@ -37,7 +37,7 @@ func deniedTree(t *testing.T, names ...string) (ws, outside string) {
 // denyRule returns a rule on a path, or on all files in a directory that end in a suffix: "from/**suffix".
 func denyRule(read bool, text string) DenyRule {
 	from, suffix, deep := strings.Cut(text, "/**")
-	return DenyRule{Text: text, Read: read, Edit: !read, From: from, Matches: func(path string) bool {
+	return DenyRule{Rule: text, Read: read, Edit: !read, From: from, Matches: func(path string) bool {
 		return names.Below(path, from) && (!deep || suffix == "" || slices.ContainsFunc(strings.Split(path, "/"), func(c string) bool { return strings.HasSuffix(c, suffix) }))
 	}}
 }

@@ -1,4 +1,4 @@
-package console
+package tty
 
 import "golang.org/x/sys/unix"
 

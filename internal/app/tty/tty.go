@@ -1,4 +1,5 @@
-package console
+// Package tty reads what the user types at prompts. A line typed before a prompt answers nothing.
+package tty
 
 import (
 	"bufio"
@@ -7,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // Answers reads what the user types at prompts.
@@ -20,9 +22,22 @@ type Answers interface {
 // NewAnswers reads from a terminal, or from a program that plays one: its lines are meant for the prompts to come.
 func NewAnswers(r io.Reader) Answers {
 	if f, ok := r.(*os.File); ok && IsTerminal(f) {
-		return newTTY(f)
+		return newTerminal(f)
 	}
 	return script{NewLines(r)}
+}
+
+// Prompt prints a prompt and reads a line typed after it: a line typed earlier, or pasted with the answer to another
+// prompt, approves nothing.
+func Prompt(ctx context.Context, w io.Writer, in Answers, text string) (string, error) {
+	if err := in.Discard(); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return "", err
+	}
+	line, err := in.Next(ctx)
+	return strings.TrimSpace(string(line)), err
 }
 
 // script is a sequence of answers that were written beforehand.
@@ -33,6 +48,7 @@ func (script) Discard() error { return nil }
 // MaxLine is the longest line, and the longest arguments, that are read.
 const MaxLine = 64 << 20
 
+// ErrLongLine is the error of a longer line.
 var ErrLongLine = fmt.Errorf("longer than %d MB", MaxLine>>20)
 
 // Lines reads long lines, and gives up waiting when the context ends. Its methods are called one at a time.

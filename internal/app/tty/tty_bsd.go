@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || netbsd || openbsd
 
-package console
+package tty
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package console
+package tty
 
 import (
 	"bytes"
@@ -14,18 +14,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canRedraw reports whether a terminal understands the sequences that move its cursor.
-func canRedraw(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
+// IsTerminal reports whether a file is a terminal.
+func IsTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil
+}
 
-// inBackground reports whether another program has the terminal.
-func inBackground(f *os.File) bool {
+// CanRedraw reports whether a terminal understands the sequences that move its cursor.
+func CanRedraw(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
+
+// InBackground reports whether another program has the terminal.
+func InBackground(f *os.File) bool {
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && group != unix.Getpgrp()
 }
 
-// echo gives the switch of a terminal's echo: what is typed while the live area is there is dropped, and shown it would
+// Echo gives the switch of a terminal's echo: what is typed while the live area is there is dropped, and shown it would
 // tear the area apart. It is nil where this program does not have the terminal.
-func echo(f *os.File) func(on bool) {
+func Echo(f *os.File) func(on bool) {
 	fd := int(f.Fd())
 	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 	if err != nil || group != unix.Getpgrp() {
@@ -37,7 +43,7 @@ func echo(f *os.File) func(on bool) {
 	}
 	return func(on bool) {
 		now, err := unix.IoctlGetTermios(fd, getTermios)
-		if err != nil || inBackground(f) { // whose settings are another program's now
+		if err != nil || InBackground(f) { // whose settings are another program's now
 			return
 		}
 		now.Lflag &^= unix.ECHO
@@ -48,10 +54,10 @@ func echo(f *os.File) func(on bool) {
 	}
 }
 
-// tty reads a terminal only while a prompt is open, so that no line is on its way from an earlier one.
-type tty struct{ fd int }
+// terminal reads a terminal only while a prompt is open, so that no line is on its way from an earlier one.
+type terminal struct{ fd int }
 
-func newTTY(f *os.File) Answers { return tty{int(f.Fd())} }
+func newTerminal(f *os.File) Answers { return terminal{int(f.Fd())} }
 
 const (
 	// A paste can reach the terminal in pieces: discard repeats until nothing comes within burstPause.
@@ -61,7 +67,7 @@ const (
 	readPause = 50 * time.Millisecond
 )
 
-func (t tty) Discard() error {
+func (t terminal) Discard() error {
 	for range maxBursts {
 		more, err := t.readable(0)
 		if err == nil {
@@ -78,7 +84,7 @@ func (t tty) Discard() error {
 	return nil
 }
 
-func (t tty) Next(ctx context.Context) ([]byte, error) {
+func (t terminal) Next(ctx context.Context) ([]byte, error) {
 	var line []byte
 	piece := make([]byte, 4096)
 	for {
@@ -113,7 +119,7 @@ func (t tty) Next(ctx context.Context) ([]byte, error) {
 }
 
 // readable waits until there is a line, or the end, to read.
-func (t tty) readable(wait time.Duration) (bool, error) {
+func (t terminal) readable(wait time.Duration) (bool, error) {
 	var set unix.FdSet
 	set.Set(t.fd)
 	limit := unix.NsecToTimeval(int64(wait))
