@@ -43,6 +43,11 @@ func (r Rung) String() string {
 	return [...]string{"nothing", "line endings", "trailing blanks", "typographic characters", "indentation"}[r]
 }
 
+// ignored is what the normal form of a rung ignores; 0: texts are compared as they are.
+func (r Rung) ignored() forgiven {
+	return [...]forgiven{0, 0, trailing, trailing | typography, trailing | typography | leading}[r]
+}
+
 // Span replaces text[Start:End] with New.
 type Span struct {
 	Start, End int
@@ -145,34 +150,33 @@ func (q query) search(text string) ([]candidate, Rung) {
 			e = unixLines(e) // if Old has no "\r\n", that of New is a habit of the author: the file decides
 		}
 		var found []candidate
-		switch rung {
-		case Exact, LineEndings:
-			for _, p := range occurrences(text, e.Old, e.All, func(p Place) bool { return q.fits(text, p) }) {
-				found = append(found, candidate{p, &e})
-			}
-			start, ok := atEnd(text, e.Old)
-			if ok && (q.lines && !q.strict || rung == LineEndings && len(found) == 0) {
-				found = append(found, candidate{Place{Start: start, End: len(text)}, withoutEnd(e)})
-			}
-		case TrailingBlanks:
-			found = looksAlike(text, e, trailing)
-		case Typography:
-			found = looksAlike(text, e, trailing|typography)
-		default:
-			found = reindented(text, e)
+		if ignored := rung.ignored(); ignored != 0 {
+			found = looksAlike(text, e, ignored)
+			free(text)
+		} else {
+			found = q.literal(text, e, rung)
 		}
 		found = slices.DeleteFunc(found, func(c candidate) bool { return !q.fits(text, c.Place) })
 		if rung == Exact && e.New != q.New {
 			rung = LineEndings
-		}
-		if rung > LineEndings {
-			free(text)
 		}
 		if len(found) > 0 {
 			return found, rung
 		}
 	}
 	return nil, 0
+}
+
+// literal returns the places that equal e.Old, or end a text without its newline.
+func (q query) literal(text string, e Edit, rung Rung) (found []candidate) {
+	for _, p := range occurrences(text, e.Old, e.All, func(p Place) bool { return q.fits(text, p) }) {
+		found = append(found, candidate{p, &e})
+	}
+	start, ok := atEnd(text, e.Old)
+	if ok && (q.lines && !q.strict || rung == LineEndings && len(found) == 0) && !strings.HasSuffix(text, "\n") {
+		found = append(found, candidate{Place{Start: start, End: len(text)}, withoutEnd(e)})
+	}
+	return found
 }
 
 // fits reports whether a place is where the query needs it.
@@ -201,17 +205,16 @@ func unixLines(e Edit) Edit {
 // too, because any could be meant.
 func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 	var places []Place
-	for at := 0; all || len(places) < maxPlaces; {
-		i := strings.Index(text[at:], old)
-		if i < 0 {
-			break
-		}
-		p := Place{Start: at + i, End: at + i + len(old)}
-		if fits(p) {
+	step := 1
+	if all {
+		step = len(old)
+	}
+	for at := range each(text, old, step) {
+		if p := (Place{Start: at, End: at + len(old)}); fits(p) {
 			places = append(places, p)
 		}
-		if at = p.Start + 1; all {
-			at = p.End
+		if !all && len(places) == maxPlaces {
+			break
 		}
 	}
 	return places
@@ -290,23 +293,16 @@ func together(text string, matches []Match) (Result, error) {
 	return r, nil
 }
 
-// unchanged reports whether replace(text, spans) is text.
+// unchanged reports whether spans don't change the text.
 func unchanged(text string, spans []Span) bool {
-	at, same := 0, 0 // same: how much of text the result begins with
-	next := func(part string) bool {
-		if !strings.HasPrefix(text[same:], part) {
-			return false
-		}
-		same += len(part)
-		return true
+	if len(spans) < 2 {
+		return len(spans) == 0 || text[spans[0].Start:spans[0].End] == spans[0].New
 	}
+	grown := 0
 	for _, s := range spans {
-		if !next(text[at:s.Start]) || !next(s.New) {
-			return false
-		}
-		at = s.End
+		grown += len(s.New) - (s.End - s.Start)
 	}
-	return next(text[at:]) && same == len(text)
+	return grown == 0 && replace(text, spans) == text
 }
 
 // Large is the size of a text that shouldn't be in memory more often than necessary.
