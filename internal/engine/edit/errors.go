@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/lazy"
 )
@@ -139,17 +139,8 @@ func (q query) appliedAt(text string, err *NotFoundError) int {
 
 // substantial reports whether s has minApplied nonblank characters, including a letter or a digit.
 func substantial(s string) bool {
-	n, word := 0, false
-	for _, r := range s {
-		if !unicode.IsSpace(r) {
-			n++
-		}
-		word = word || unicode.IsLetter(r) || unicode.IsDigit(r)
-		if n >= minApplied && word {
-			return true
-		}
-	}
-	return false
+	bare := strings.Join(strings.Fields(s), "")
+	return utf8.RuneCountInString(bare) >= minApplied && strings.ContainsFunc(bare, isWord)
 }
 
 // hints names mistakes in Old after whose correction it would match. They are named, not corrected: New has them too,

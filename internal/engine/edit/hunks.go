@@ -97,10 +97,10 @@ func scopeOf(text, scope string) (start, end, count int) {
 		own := len(line) - len(strings.TrimLeft(line, " \t"))
 		rest, found := strings.CutPrefix(bare, scope)
 		switch {
-		case found && (rest == "" || !whole && !isWord(rest[0])):
+		case found && (rest == "" || !whole && !startsWord(rest)):
 			count++
 			start, end, indent = at, len(text), own
-		case count > 0 && end == len(text) && bare != "" && own <= indent && isWord(bare[0]):
+		case count > 0 && end == len(text) && own <= indent && startsWord(bare):
 			end = at
 		}
 		at += len(line)
@@ -108,10 +108,12 @@ func scopeOf(text, scope string) (start, end, count int) {
 	return start, end, count
 }
 
-func isWord(c byte) bool {
-	r := rune(c)
-	return c == '_' || c >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r)
+func startsWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return s != "" && (r == '_' || isWord(r))
 }
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // inSequence leaves each hunk the only place it can have if places follow each other without overlaps. It returns the
 // hunk that could be in several places, or in none; -1 without one.

@@ -127,22 +127,22 @@ func align(old, window []string, end int, whole bool) []aligned {
 			i == len(old)-1 && strings.HasPrefix(window[j], old[i]))
 	}
 	const added, missing, alike, changed = 1, 4, 2, 5
-	cost, pair := make([][]int, len(old)+1), make([][]int, len(old))
-	cost[0] = make([]int, len(window)+1) // the place begins anywhere
-	for i := range old {
-		row := make([]int, len(window)+1)
-		pair[i] = make([]int, len(window))
-		row[0] = cost[i][0] + missing
-		for j := range window {
-			pair[i][j] = changed
-			if same(i, j) {
-				pair[i][j] = 0
-			} else if resemble(want[i], have[j]) {
-				pair[i][j] = alike
-			}
-			row[j+1] = min(cost[i][j+1]+missing, row[j]+added, cost[i][j]+pair[i][j])
+	pair := func(i, j int) int {
+		switch {
+		case same(i, j):
+			return 0
+		case resemble(want[i], have[j]):
+			return alike
 		}
-		cost[i+1] = row
+		return changed
+	}
+	cost := [][]int{make([]int, len(window)+1)} // the place begins anywhere
+	for i := range old {
+		row := []int{cost[i][0] + missing}
+		for j := range window {
+			row = append(row, min(cost[i][j+1]+missing, row[j]+added, cost[i][j]+pair(i, j)))
+		}
+		cost = append(cost, row)
 	}
 	j := 0
 	for k, c := range cost[len(old)] {
@@ -153,7 +153,7 @@ func align(old, window []string, end int, whole bool) []aligned {
 	var pairs []aligned
 	for i := len(old); i > 0; {
 		switch c := cost[i][j]; {
-		case j > 0 && c == cost[i-1][j-1]+pair[i-1][j-1]:
+		case j > 0 && c == cost[i-1][j-1]+pair(i-1, j-1):
 			i, j = i-1, j-1
 			pairs = append(pairs, aligned{i, j})
 		case c == cost[i-1][j]+missing:
@@ -225,15 +225,11 @@ func alignment(want, have string) int {
 	if strings.HasSuffix(have, want) {
 		return len(have) - len(want)
 	}
-	end := 0
-	for n := 0; n < 8 && end < len(want); n++ {
-		_, size := utf8.DecodeRuneInString(want[end:])
-		end += size
-	}
-	if strings.TrimSpace(want[:end]) == "" {
+	start := strings.ToValidUTF8(want[:min(len(want), 8)], "")
+	if strings.TrimSpace(start) == "" {
 		return 0
 	}
-	return max(0, strings.Index(have, want[:end]))
+	return max(0, strings.Index(have, start))
 }
 
 // describe names the first characters of s.

@@ -1,7 +1,9 @@
 package edit
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -44,16 +46,6 @@ func nearest(text, old string, whole bool) *Near {
 
 // essence returns the significant characters of a line: without whitespace, in plain typography.
 func essence(line string) string {
-	clean := true
-	for i := range len(line) {
-		if c := line[i]; c <= ' ' || c >= 0x80 {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return line
-	}
 	return strings.Map(func(r rune) rune {
 		if r = plain(r); r <= ' ' || unicode.IsSpace(r) {
 			return -1
@@ -75,14 +67,11 @@ func equalLines(lines, old []string) []int {
 	votes := map[int]int{}
 	for n, line := range lines {
 		e := essence(line)
-		idx := at[e]
-		if idx == nil {
+		if at[e] == nil || seen[e] == maxSameLines {
 			continue
 		}
-		if seen[e]++; seen[e] > maxSameLines {
-			continue
-		}
-		for _, i := range idx {
+		seen[e]++
+		for _, i := range at[e] {
 			votes[n-i] += 1 + min(len(e), 40)
 		}
 	}
@@ -91,18 +80,8 @@ func equalLines(lines, old []string) []int {
 
 // bestOf returns the places with the most votes; of equals, the first ones.
 func bestOf(votes map[int]int) []int {
-	places := make([]int, 0, len(votes))
-	for w := range votes {
-		places = append(places, w)
-	}
-	sort.Slice(places, func(i, j int) bool {
-		a, b := places[i], places[j]
-		if votes[a] != votes[b] {
-			return votes[a] > votes[b]
-		}
-		return a < b
-	})
-	return places[:min(len(places), maxWindows)]
+	best := slices.SortedFunc(maps.Keys(votes), func(a, b int) int { return cmp.Or(votes[b]-votes[a], a-b) })
+	return best[:min(len(best), maxWindows)]
 }
 
 // similarLines finds windows with a line that shares many pairs of characters with the longest line of old.
@@ -130,10 +109,7 @@ func alike(want, have string) float64 {
 		return 1
 	}
 	p := newPairs(want)
-	if p.count == 0 {
-		return 0
-	}
-	return 0.95 * float64(p.sharedWith(have)) / float64(p.count)
+	return 0.95 * float64(p.sharedWith(have)) / max(float64(p.count), 1)
 }
 
 // pairs is the set of adjacent bytes in a line.

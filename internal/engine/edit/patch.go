@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -171,7 +172,9 @@ func (p *patchReader) file(mark string) (FilePatch, error) {
 	var err error
 	switch f.Kind {
 	case PatchAdd:
-		f.Content, err = p.added()
+		var h Hunk
+		err = p.sides(&h, false)
+		f.Content = h.New
 	case PatchUpdate:
 		if mark, _ := p.mark(false); strings.HasPrefix(mark, moveTo) {
 			f.To = mark[len(moveTo):]
@@ -189,77 +192,67 @@ func (p *patchReader) file(mark string) (FilePatch, error) {
 	return f, err
 }
 
-// added reads the lines of a new file.
-func (p *patchReader) added() (string, error) {
-	var text side
-	for ; ; p.n++ {
-		if _, end := p.mark(false); end {
-			return string(text), nil
-		}
-		switch line := p.lines[p.n]; {
-		case strings.HasPrefix(line, "+"):
-			text.add(line[1:])
-		case strings.HasPrefix(line, noNewline):
-			text.open()
-		default:
-			return "", fmt.Errorf("%q must begin with +, as each line of an added file", p.short())
-		}
-	}
-}
-
 // hunk reads a part of an update: its @@ lines, if there are any, and the lines after them.
 func (p *patchReader) hunk() (Hunk, error) {
 	h := Hunk{Line: p.n + 1}
-	var old, now side
-	last := byte(0) // the mark of the line before
-	for ; ; p.n++ {
-		mark, end := p.mark(true)
-		if h.AtEnd = h.AtEnd || last != 0 && mark == endOfFile; end {
-			break
+	for scope, ok := p.scope(); ok; scope, ok = p.scope() {
+		if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
+			h.Scopes = append(h.Scopes, scope)
 		}
-		line := p.lines[p.n]
-		scope, scoped := strings.CutPrefix(line, "@@")
-		if scoped = scoped && (scope == "" || scope[0] == ' '); scoped && last != 0 {
-			break // of the next part
-		}
-		switch {
-		case scoped:
-			scope = strings.TrimPrefix(scope, " ")
-			if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
-				h.Scopes = append(h.Scopes, scope)
-			}
-			continue
-		case strings.HasPrefix(line, noNewline) && last != 0:
-			if last != '+' {
-				old.open()
-			}
-			if last != '-' {
-				now.open()
-			}
-			h.AtEnd, h.exact = true, true
-			continue
-		case line == "": // an empty line of context whose space was cut off
-			line = " "
-			fallthrough
-		case line[0] == ' ':
-			old.add(line[1:])
-			now.add(line[1:])
-		case line[0] == '-':
-			old.add(line[1:])
-		case line[0] == '+':
-			now.add(line[1:])
-		default:
-			return h, fmt.Errorf("%q must begin with a space, - or +", p.short())
-		}
-		last = line[0]
+		p.n++
 	}
-	if h.Old, h.New = string(old), string(now); h.Old == h.New {
+	if err := p.sides(&h, true); err != nil {
+		return h, err
+	}
+	if h.Old == h.New {
 		return h, fmt.Errorf("the part from line %d changes nothing: it needs lines with - or +", h.Line)
 	}
 	if mark, _ := p.mark(true); mark == endOfFile {
+		h.AtEnd = true
 		p.n++
 	}
 	return h, nil
+}
+
+// scope returns what follows @@ if the current line begins with it.
+func (p *patchReader) scope() (scope string, ok bool) {
+	if p.n < len(p.lines) {
+		scope, ok = strings.CutPrefix(p.lines[p.n]+" ", "@@ ")
+	}
+	return strings.TrimSuffix(scope, " "), ok
+}
+
+// sides reads the changed lines of a part up to the next one, or those of an added file.
+func (p *patchReader) sides(h *Hunk, update bool) error {
+	marks, must := "+", "+, as each line of an added file"
+	if update {
+		marks, must = " -+", "a space, - or +"
+	}
+	var old, now side
+	last := byte(0) // the mark of the line before
+	for ; ; p.n++ {
+		_, end := p.mark(update)
+		if _, next := p.scope(); end || update && next {
+			h.Old, h.New = string(old), string(now)
+			return nil
+		}
+		line := cmp.Or(p.lines[p.n], " ") // an empty line of context whose space was cut off
+		add := (*side).add
+		switch {
+		case strings.HasPrefix(line, noNewline) && last != 0:
+			add, h.AtEnd, h.exact = (*side).open, true, true
+		case !strings.Contains(marks, line[:1]):
+			return fmt.Errorf("%q must begin with %s", p.short(), must)
+		default:
+			last = line[0]
+		}
+		if last != '+' {
+			add(&old, line[1:])
+		}
+		if last != '-' {
+			add(&now, line[1:])
+		}
+	}
 }
 
 // side is the old or the new text of a part.
@@ -274,7 +267,7 @@ func (s *side) add(line string) {
 }
 
 // open removes the newline of the last line.
-func (s *side) open() { *s = bytes.TrimSuffix(*s, []byte("\n")) }
+func (s *side) open(string) { *s = bytes.TrimSuffix(*s, []byte("\n")) }
 
 // shortLine returns the start of a line, for an error.
 func shortLine(line string) string {
@@ -288,22 +281,13 @@ func shortLine(line string) string {
 // WholePatch returns a patch that replaces all of a file, whose old content is nil if it is new.
 func WholePatch(path string, old *string, now string) string {
 	var b strings.Builder
-	b.WriteString(beginPatch + "\n")
-	lines := func(mark, text string) {
-		for _, line := range linesOf(text) {
-			b.WriteString(mark + strings.TrimSuffix(line, "\n") + "\n")
-		}
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			b.WriteString(noNewline + "\n")
-		}
-	}
 	if old == nil {
-		fmt.Fprintf(&b, "*** %s File: %s\n", PatchAdd, path)
+		fmt.Fprintf(&b, "%s\n*** %s File: %s\n", beginPatch, PatchAdd, path)
 	} else {
-		fmt.Fprintf(&b, "*** %s File: %s\n@@\n", PatchUpdate, path)
-		lines("-", *old)
+		fmt.Fprintf(&b, "%s\n*** %s File: %s\n@@\n", beginPatch, PatchUpdate, path)
+		writeLines(&b, '-', *old)
 	}
-	lines("+", now)
+	writeLines(&b, '+', now)
 	b.WriteString(endPatch + "\n")
 	return b.String()
 }

@@ -103,17 +103,12 @@ func hunkRange(line, count int) string {
 }
 
 func writeLines(b *strings.Builder, mark byte, lines string) {
-	for lines != "" {
-		end := strings.IndexByte(lines, '\n') + 1
-		if end == 0 {
-			b.WriteByte(mark)
-			b.WriteString(lines)
-			b.WriteString("\n\\ No newline at end of file\n")
-			return
-		}
+	for line := range strings.Lines(lines) {
 		b.WriteByte(mark)
-		b.WriteString(lines[:end])
-		lines = lines[end:]
+		b.WriteString(line)
+		if !strings.HasSuffix(line, "\n") {
+			b.WriteString("\n" + noNewline + "\n")
+		}
 	}
 }
 
