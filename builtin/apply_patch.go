@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"context"
-	"crypto/rand"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +13,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/leftover"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -221,21 +218,4 @@ func described(names []string) string {
 		return strings.Join(names[:most], ", ") + ", and " + humanize.Count(n-most, "more file")
 	}
 	return strings.Join(names, ", ")
-}
-
-// batchPrefix is the prefix of directories with the old contents of files that a patch changes.
-const batchPrefix = "patch-"
-
-// batch returns a new directory for the old contents of files, which a later session restores if this one is killed.
-func (l *leftovers) batch(state string) string {
-	if state == "" || l.log == nil {
-		return ""
-	}
-	var random [8]byte
-	rand.Read(random[:])
-	dir := filepath.Join(state, batchPrefix+hex.EncodeToString(random[:]))
-	if l.log.Add(leftover.Batch, dir) != nil {
-		return ""
-	}
-	return dir
 }

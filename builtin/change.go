@@ -116,8 +116,8 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 	if c.was.doc == nil || c.was.doc.Encoding != text.UTF8 {
 		return "", "", false
 	}
-	old, now := endsOf(c.was.doc), endsOf(c.now)
-	if old == now && old != mixed || old == none || now == none && old != mixed {
+	old, now, mixed := endsOf(c.was.doc), endsOf(c.now), ends{true, true}
+	if old != mixed && (old == now || old == ends{} || now == ends{}) {
 		return "", "", false
 	}
 	return c.was.mask(withoutMark(c.was.bytes())), c.was.mask(withoutMark(c.now.Bytes())), true
@@ -125,26 +125,12 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 
 func withoutMark(content []byte) string { return strings.TrimPrefix(string(content), "\ufeff") }
 
-// ends is the kind of line endings of a text.
-type ends int
-
-const (
-	none ends = iota
-	lf
-	crlf
-	mixed
-)
+// ends is the line endings that a text has.
+type ends struct{ lf, crlf bool }
 
 func endsOf(d *text.Document) ends {
-	switch e := d.LineEnds(); {
-	case e.LF > 0 && e.CRLF > 0:
-		return mixed
-	case e.CRLF > 0:
-		return crlf
-	case e.LF > 0:
-		return lf
-	}
-	return none
+	e := d.LineEnds()
+	return ends{e.LF > 0, e.CRLF > 0}
 }
 
 // warnings returns changes that a user may not see in the diff.
@@ -152,11 +138,8 @@ func (c *change) warnings(diff string) []string {
 	var out []string
 	if c.was.doc == nil {
 		out = append(out, "the file is binary; all of it is replaced")
-	} else if c.was.exists && c.was.doc.Encoding != text.UTF8 {
-		old, now := c.was.doc.LineEnds(), c.now.LineEnds()
-		if (old.CRLF > 0) != (now.CRLF > 0) || (old.LF > 0) != (now.LF > 0) {
-			out = append(out, "changes line endings")
-		}
+	} else if c.was.exists && c.was.doc.Encoding != text.UTF8 && endsOf(c.was.doc) != endsOf(c.now) {
+		out = append(out, "changes line endings")
 	}
 	if tool.Hidden(strings.ReplaceAll(diff, "\r", "")) {
 		out = append(out, "contains invisible characters (shown escaped)")

@@ -162,11 +162,7 @@ func (f *files) checkEditable(a action, o original) error {
 
 // revised returns the change that found edits make.
 func (o original) revised(a action, result edit.Result) (*change, error) {
-	spans := make([]text.Edit, len(result.Spans))
-	for i, s := range result.Spans {
-		spans[i] = text.Edit(s)
-	}
-	now, err := o.doc.Replace(spans...)
+	now, err := o.doc.Replace(result.Spans...)
 	if err != nil {
 		return nil, unwritable(a, o.path, err)
 	}

@@ -147,29 +147,16 @@ func (b *batch) save() error {
 	}
 	for i, u := range b.undo {
 		if u.Old {
-			if err := saveSynced(filepath.Join(b.dir, strconv.Itoa(i)), u.content); err != nil {
+			if _, err := Write(filepath.Join(b.dir, strconv.Itoa(i)), u.content, Options{Mode: 0o600}); err != nil {
 				return err
 			}
 		}
 	}
 	plan, err := json.Marshal(b.undo)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = Write(filepath.Join(b.dir, planName), plan, Options{Mode: 0o600})
 	}
-	path := filepath.Join(b.dir, planName)
-	if err := saveSynced(path+".new", plan); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-func saveSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return err
 }
 
 // Recover undoes the steps of a batch whose process was killed, and reports whether dir is gone. A file that has

@@ -32,8 +32,14 @@ func Compare(old, new string) Comparison {
 	start := commonStart(old, new)
 	oldEnd, newEnd := commonEnd(old, new, start)
 	oldLines, newLines := linesOf(old[start:oldEnd]), linesOf(new[start:newEnd])
-	d := differ{line: strings.Count(old[:start], "\n"), at: start, found: ChangedLines(oldLines, newLines)}
-	c.changes = d.changes(oldLines, newLines)
+	line, oldAt, newAt := strings.Count(old[:start], "\n"), startsOf(oldLines, start), startsOf(newLines, start)
+	for _, d := range ChangedLines(oldLines, newLines) {
+		c.changes = append(c.changes, change{
+			oldStart: oldAt[d.Start], oldEnd: oldAt[d.End], newStart: newAt[d.ReplStart], newEnd: newAt[d.ReplEnd],
+			oldLine: line + d.Start, oldCount: d.End - d.Start,
+			newLine: line + d.ReplStart, newCount: d.ReplEnd - d.ReplStart,
+		})
+	}
 	return c
 }
 
@@ -84,7 +90,6 @@ func commonEnd(a, b string, start int) (int, int) {
 type differ struct {
 	old, new []rune // lines as numbers; equal lines have equal ones
 	found    []lcs.Diff
-	line, at int // where the lists begin in their texts
 }
 
 // number gives each distinct line a number.
@@ -202,30 +207,14 @@ func inOrder(anchors []anchor) []anchor {
 	return out
 }
 
-// changes converts the result to positions in the texts.
-func (d *differ) changes(oldLines, newLines []string) []change {
-	var out []change
-	oldAt, newAt := d.at, d.at
-	i, j := 0, 0
-	for _, f := range d.found {
-		for ; i < f.Start; i++ {
-			oldAt += len(oldLines[i])
-		}
-		for ; j < f.ReplStart; j++ {
-			newAt += len(newLines[j])
-		}
-		c := change{oldStart: oldAt, newStart: newAt, oldLine: d.line + i, newLine: d.line + j,
-			oldCount: f.End - f.Start, newCount: f.ReplEnd - f.ReplStart}
-		for ; i < f.End; i++ {
-			oldAt += len(oldLines[i])
-		}
-		for ; j < f.ReplEnd; j++ {
-			newAt += len(newLines[j])
-		}
-		c.oldEnd, c.newEnd = oldAt, newAt
-		out = append(out, c)
+// startsOf returns where lines begin, the first one at an offset, and where the last one ends.
+func startsOf(lines []string, at int) []int {
+	starts := append(make([]int, 0, len(lines)+1), at)
+	for _, line := range lines {
+		at += len(line)
+		starts = append(starts, at)
 	}
-	return out
+	return starts
 }
 
 // Stat counts what a change adds and removes: lines, and their characters.

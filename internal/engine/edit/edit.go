@@ -76,13 +76,13 @@ type Match struct {
 // Apply makes the replacements of a Match found in text.
 func (m Match) Apply(text string) string { return replace(text, m.Spans) }
 
-func replace(text string, spans []Span) string {
-	size := len(text)
-	for _, s := range spans {
-		size += len(s.New) - (s.End - s.Start)
-	}
+func replace(text string, spans []Span) string { return Splice("", text, spans) }
+
+// Splice returns the text after replacements in order, with start before it.
+func Splice(start, text string, spans []Span) string {
 	var b strings.Builder
-	b.Grow(size)
+	b.Grow(len(start) + len(text) + grown(spans))
+	b.WriteString(start)
 	at := 0
 	for _, s := range spans {
 		b.WriteString(text[at:s.Start])
@@ -91,6 +91,15 @@ func replace(text string, spans []Span) string {
 	}
 	b.WriteString(text[at:])
 	return b.String()
+}
+
+// grown is how much longer a text is after replacements.
+func grown(spans []Span) int {
+	n := 0
+	for _, s := range spans {
+		n += len(s.New) - (s.End - s.Start)
+	}
+	return n
 }
 
 // Find looks for e.Old in text, rung by rung, and returns the first rung with exactly one place. A rung with several
@@ -298,11 +307,7 @@ func unchanged(text string, spans []Span) bool {
 	if len(spans) < 2 {
 		return len(spans) == 0 || text[spans[0].Start:spans[0].End] == spans[0].New
 	}
-	grown := 0
-	for _, s := range spans {
-		grown += len(s.New) - (s.End - s.Start)
-	}
-	return grown == 0 && replace(text, spans) == text
+	return grown(spans) == 0 && replace(text, spans) == text
 }
 
 // Large is the size of a text that shouldn't be in memory more often than necessary.

@@ -297,11 +297,7 @@ func narrow(text string, place Place, old, new string, rung Rung) []Span {
 	if len(have) != len(oldLines) { // can't happen: rungs don't ignore added or removed lines
 		return []Span{{place.Start, place.End, new}}
 	}
-	starts := make([]int, len(have)+1)
-	starts[0] = place.Start
-	for i, line := range have {
-		starts[i+1] = starts[i] + len(line)
-	}
+	starts := startsOf(have, place.Start)
 	var spans []Span
 	for _, d := range lcs.DiffLines(oldLines, newLines) {
 		span := Span{starts[d.Start], starts[d.End], strings.Join(newLines[d.ReplStart:d.ReplEnd], "")}
