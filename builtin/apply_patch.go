@@ -70,12 +70,12 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 	inv := &tool.Invocation{}
 	for _, one := range parsed {
 		err := p.add(one)
-		inv.Access, inv.Description = p.access, described(p.names)
+		inv.Access, inv.Description = p.access, humanize.List(p.names, 3)
 		if err != nil {
 			return inv, atLine(one.Line, err)
 		}
 	}
-	f.invoke(inv, p.list, f.said, func(shown tool.FileDiff, text string) any {
+	f.invoke(inv, p.list, f.said, func(_ *change, shown tool.FileDiff, text string) any {
 		return applyPatchArgs{edit.WholePatch(shown.Path, shown.Original, text)}
 	})
 	return inv, nil
@@ -113,9 +113,6 @@ func (p *patch) add(one edit.FilePatch) error {
 			texts = append(texts, &one.Hunks[i].Old, &one.Hunks[i].New)
 		}
 		c, err = p.files.revise(toPatch, at, texts, func(o original) (edit.Result, error) {
-			if len(one.Hunks) == 0 { // it is only moved
-				return edit.Result{}, nil
-			}
 			return edit.ApplyHunks(o.doc.Text, one.Hunks)
 		})
 		if err == nil && one.To != "" {
@@ -209,13 +206,4 @@ func (p *patch) deleted(at workspace.Path) (*change, error) {
 		c.deletes = true
 	}
 	return c, err
-}
-
-// described is what is done to files, in one line.
-func described(names []string) string {
-	const most = 3
-	if n := len(names); n > most {
-		return strings.Join(names[:most], ", ") + ", and " + humanize.Count(n-most, "more file")
-	}
-	return strings.Join(names, ", ")
 }

@@ -59,15 +59,26 @@ func (o original) with(a action, now *text.Document) *change {
 	return c
 }
 
-// withContent returns the change that gives the file a content in UTF-8.
+// withContent returns the change that gives the file another content: like the old text, or in UTF-8.
 func (f *files) withContent(a action, o original, content string) (*change, error) {
 	content, err := f.restore(a, o, content)
 	if err != nil {
 		return nil, err
 	}
-	now, err := text.DecodeAs([]byte(content), text.UTF8)
+	if o.doc == nil || !o.exists {
+		now, err := text.DecodeAs([]byte(content), text.UTF8)
+		if err != nil {
+			return nil, a.failure(o.path, err)
+		}
+		return o.with(a, now), nil
+	}
+	if n, line := omission(o.path.Abs, o.doc.Text, content); n > 0 {
+		return nil, a.errorf(incompleteContent, o.path, "line %d (%s) stands for omitted text, and nothing was "+
+			"written. Give the whole content%s", n, line, f.offer.hint("edit", ", or change a part with edit"))
+	}
+	now, err := o.doc.Rewrite(content)
 	if err != nil {
-		return nil, a.failure(o.path, err)
+		return nil, unwritable(a, o.path, err)
 	}
 	return o.with(a, now), nil
 }
@@ -149,7 +160,7 @@ func (c *change) warnings(diff string) []string {
 
 // prepareChange prepares a call that changes one file as plan returns.
 func (f *files) prepareChange(a action, verb, name string, plan func(workspace.Path) (*change, error),
-	whole func(shown tool.FileDiff, text string) any) (*tool.Invocation, error) {
+	whole reworking) (*tool.Invocation, error) {
 	p, err := f.at(a, "file_path", name, ignore.File)
 	inv := &tool.Invocation{Description: verb + " " + p.Rel, Access: writes(p.Abs)}
 	if err != nil {
@@ -171,16 +182,18 @@ func (f *files) prepareChange(a action, verb, name string, plan func(workspace.P
 // written.
 type saying func(list []*change, notes []string, dialect tool.Dialect) string
 
-// invoke completes the invocation of a call that makes changes. whole, if it isn't nil, returns the arguments that give
-// the only changed file another text.
-func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole func(tool.FileDiff, string) any) {
+// reworking returns the arguments of a call that gives the only changed file another text.
+type reworking func(c *change, shown tool.FileDiff, text string) any
+
+// invoke completes the invocation of a call that makes changes. whole may be nil.
+func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole reworking) {
 	shown := fileDiff(list)
 	inv.Confirm = shown
 	for _, c := range list {
 		inv.Replaces = append(inv.Replaces, c.replaces()...)
 	}
 	if len(list) == 1 && !list[0].deletes && !list[0].large() && whole != nil {
-		inv.Rework = func(text string) json.RawMessage { return rework(whole(shown, text)) }
+		inv.Rework = func(text string) json.RawMessage { return rework(whole(list[0], shown, text)) }
 	}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		for _, c := range list {

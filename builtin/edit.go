@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -61,12 +62,8 @@ func editFile(f *files) tool.Tool {
 			}
 			return f.prepareChange(toEdit, verb, a.Path, func(p workspace.Path) (*change, error) {
 				return f.replaced(p, edits)
-			}, func(shown tool.FileDiff, text string) any {
-				old := ""
-				if shown.Original != nil {
-					old = *shown.Original
-				}
-				return editArgs{Path: shown.Path, Old: &old, New: &text}
+			}, func(_ *change, shown tool.FileDiff, text string) any {
+				return editArgs{Path: shown.Path, Old: cmp.Or(shown.Original, new(string)), New: &text}
 			})
 		},
 	})

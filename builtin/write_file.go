@@ -33,7 +33,7 @@ func writeFile(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toWrite, "write", a.Path, func(p workspace.Path) (*change, error) {
 				return f.overwrite(p, a.Content)
-			}, func(shown tool.FileDiff, text string) any { return writeFileArgs{shown.Path, text} })
+			}, func(_ *change, shown tool.FileDiff, text string) any { return writeFileArgs{shown.Path, text} })
 		},
 	})
 }
@@ -47,22 +47,7 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	if err := f.checkRead(toWrite, o, true); err != nil {
 		return nil, err
 	}
-	if o.doc == nil || !o.exists {
-		return f.withContent(toWrite, o, content)
-	}
-	if content, err = f.restore(toWrite, o, content); err != nil {
-		return nil, err
-	}
-	if n, line := omission(p.Abs, o.doc.Text, content); n > 0 {
-		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for omitted text, and "+
-			"nothing was written. Give the whole content%s",
-			n, line, f.offer.hint("edit", ", or change a part with edit"))
-	}
-	now, err := o.doc.Rewrite(content)
-	if err != nil {
-		return nil, unwritable(toWrite, p, err)
-	}
-	return o.with(toWrite, now), nil
+	return f.withContent(toWrite, o, content)
 }
 
 // unwritable returns the error for text that the file's encoding can't represent.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
@@ -164,7 +165,8 @@ func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error
 		if p.Line == 0 {
 			digits, _, _ := strings.Cut(anchor, ":")
 			n, _ := strconv.Atoi(strings.TrimSpace(digits))
-			stale.Anchors, stale.lines = append(stale.Anchors, strconv.Quote(shortLine(anchor))), append(stale.lines, n)
+			stale.Anchors = append(stale.Anchors, strconv.Quote(humanize.Cut(anchor, maxQuoted)))
+			stale.lines = append(stale.lines, n)
 		}
 		return p
 	}

@@ -7,12 +7,17 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // ApplyHunks finds the places of all hunks in a text, as whole lines, on the rungs of [Find]. Hunks are in the order of
 // their places. If several places fit, the lines of Scopes decide, and then the order; they never guess. The error is a
 // *[PatchError] or a *[NoChangeError].
 func ApplyHunks(text string, hunks []Hunk) (Result, error) {
+	if len(hunks) == 0 { // the file is only moved
+		return Result{}, nil
+	}
 	found, rungs := make([][]candidate, len(hunks)), make([]Rung, len(hunks))
 	for i, h := range hunks {
 		var err error
@@ -68,7 +73,7 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 		start, end, count := scopeOf(text[from:to], scope)
 		if count == 0 {
 			return nil, &NotFoundError{Hints: []string{fmt.Sprintf("The @@ line names %q, which no line begins with. "+
-				"Copy the whole line, or omit its text.", shortLine(scope))}}
+				"Copy the whole line, or omit its text.", humanize.Cut(scope, maxQuoted))}}
 		}
 		if count > 1 {
 			break // it doesn't decide

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
@@ -275,11 +276,8 @@ func (n *Near) String() string {
 
 // Whole returns the place, to copy from.
 func (n *Near) Whole() string {
-	text := n.Text
-	if len(text) > maxWhole {
-		text = strings.ToValidUTF8(text[:maxWhole], "") + "…"
-	}
-	return fmt.Sprintf("This edit failed before. The file has, at line%s:\n%s", lineRange(n.First, n.Last), text)
+	return fmt.Sprintf("This edit failed before. The file has, at line%s:\n%s", lineRange(n.First, n.Last),
+		humanize.Cut(n.Text, maxWhole))
 }
 
 func lineRange(first, last int) string {

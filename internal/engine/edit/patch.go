@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
@@ -49,10 +50,10 @@ func (e *PatchError) Error() string { return fmt.Sprintf("line %d of the patch: 
 
 func (e *PatchError) Unwrap() error { return e.Err }
 
-// MaxPatch is the size of the longest patch.
-const MaxPatch = 4 << 20
-
 const (
+	maxPatch  = 4 << 20 // bytes
+	maxQuoted = 80      // of a line in an error
+
 	beginPatch = "*** Begin Patch"
 	endPatch   = "*** End Patch"
 	moveTo     = "*** Move to: "
@@ -71,9 +72,9 @@ const (
 //
 // The error is a *[PatchError].
 func ParsePatch(text string) ([]FilePatch, error) {
-	if len(text) > MaxPatch {
-		return nil, &PatchError{1 + strings.Count(text[:MaxPatch], "\n"),
-			fmt.Errorf("here the patch exceeds %d MB. Split it into several calls", MaxPatch>>20)}
+	if len(text) > maxPatch {
+		return nil, &PatchError{1 + strings.Count(text[:maxPatch], "\n"),
+			fmt.Errorf("here the patch exceeds %d MB. Split it into several calls", maxPatch>>20)}
 	}
 	p := &patchReader{lines: strings.Split(strings.TrimRight(text, " \t\n"), "\n")}
 	if end := len(p.lines) - 1; end > 0 && p.lines[end] == "EOF" && hereDocument().MatchString(p.lines[0]) {
@@ -147,7 +148,7 @@ func (p *patchReader) mark(context bool) (mark string, ok bool) {
 }
 
 // short returns the start of the current line, for an error.
-func (p *patchReader) short() string { return shortLine(p.lines[p.n]) }
+func (p *patchReader) short() string { return humanize.Cut(p.lines[p.n], maxQuoted) }
 
 // file reads the changes of a file, from its header on.
 func (p *patchReader) file(mark string) (FilePatch, error) {
@@ -166,7 +167,7 @@ func (p *patchReader) file(mark string) (FilePatch, error) {
 		return f, fmt.Errorf("%q must follow \"*** Update File:\"", strings.TrimSpace(moveTo))
 	case f.Kind == "":
 		return f, fmt.Errorf("%q is not a valid header. Use \"*** Add File: PATH\", \"*** Update File: PATH\" or "+
-			"\"*** Delete File: PATH\"", shortLine(mark))
+			"\"*** Delete File: PATH\"", humanize.Cut(mark, maxQuoted))
 	}
 	p.n++
 	var err error
@@ -268,15 +269,6 @@ func (s *side) add(line string) {
 
 // open removes the newline of the last line.
 func (s *side) open(string) { *s = bytes.TrimSuffix(*s, []byte("\n")) }
-
-// shortLine returns the start of a line, for an error.
-func shortLine(line string) string {
-	const most = 80
-	if len(line) <= most {
-		return line
-	}
-	return strings.ToValidUTF8(line[:most], "") + "…"
-}
 
 // WholePatch returns a patch that replaces all of a file, whose old content is nil if it is new.
 func WholePatch(path string, old *string, now string) string {
