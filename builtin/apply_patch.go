@@ -194,14 +194,9 @@ func (p *patch) deleted(at workspace.Path) (*change, error) {
 	if info, err := os.Lstat(given); err == nil && info.Mode()&os.ModeSymlink != 0 {
 		return nil, toPatch.errorf(editPreparation, at, "it is reached by a link. Name the file, or use a command")
 	}
-	o, err := p.files.original(toPatch, at)
-	if err == nil {
-		err = p.files.checkEditable(toPatch, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c, err := p.files.withContent(toPatch, o, "")
+	c, err := p.files.revise(toPatch, at, nil, func(o original) (edit.Result, error) {
+		return edit.Result{Spans: []edit.Span{{End: len(o.doc.Text)}}}, nil
+	})
 	if err == nil {
 		c.deletes = true
 	}

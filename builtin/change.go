@@ -38,15 +38,11 @@ type change struct {
 
 // with returns the change that turns the file into now.
 func (o original) with(a action, now *text.Document) *change {
-	old := ""
-	if o.doc != nil {
-		old = o.doc.Text
-	}
 	c := &change{action: a, was: o, now: now}
-	if text := now.Text; c.large() { // only parts of it are shown, which the executor masks
-		c.diff = edit.Compare(old, text)
+	if c.large() { // only parts of it are shown, which the executor masks
+		c.diff = edit.Compare(o.text(), now.Text)
 	} else {
-		c.diff = edit.Compare(o.mask(old), o.mask(text))
+		c.diff = edit.Compare(o.mask(o.text()), o.mask(now.Text))
 	}
 	c.newHash = sync.OnceValue(func() workspace.Hash {
 		if raw := now.Raw(); raw != nil {
@@ -92,27 +88,25 @@ func (c *change) none() bool {
 func (c *change) large() bool { return max(c.was.size, c.now.Size()) > edit.Large }
 
 // fileDiff shows the whole change, including line endings. Of a large file it shows only the diff.
-func (c *change) fileDiff() tool.FileDiff {
-	name := filepath.Base(c.was.path.Abs)
+func (c *change) fileDiff(name string) tool.FileDiff {
 	d := tool.FileDiff{File: name, Path: c.was.path.Abs}
-	diff := c.diff
-	if !c.large() {
+	diff, proposed := c.diff, name+"\tProposed"
+	if c.large() {
+		diff = diff.Short()
+	} else {
 		d.New = c.was.mask(c.now.Text)
 	}
 	if c.was.exists && !c.large() {
-		old := ""
-		if c.was.doc != nil {
-			old = c.was.mask(c.was.doc.Text)
-		}
+		old := c.was.mask(c.was.text())
 		if before, after, ok := c.withLineEnds(); ok {
 			old, d.New, diff = before, after, edit.Compare(before, after)
 		}
 		d.Original = &old
 	}
-	if c.large() {
-		diff = diff.Short()
+	if c.deletes {
+		proposed = "/dev/null"
 	}
-	d.Diff = diff.Unified(name+"\tCurrent", name+"\tProposed")
+	d.Diff = diff.Unified(name+"\tCurrent", proposed)
 	s := diff.Stat()
 	d.Stat = &tool.DiffStat{
 		ModelAddedLines: s.AddedLines, ModelRemovedLines: s.RemovedLines,
@@ -214,18 +208,13 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole 
 // fileDiff shows all changes of a call as one diff.
 func fileDiff(list []*change) tool.FileDiff {
 	if len(list) == 1 && !list[0].deletes {
-		return list[0].fileDiff()
+		return list[0].fileDiff(filepath.Base(list[0].was.path.Abs))
 	}
 	all, files := tool.FileDiff{Stat: &tool.DiffStat{}}, 0
 	for _, c := range list {
-		d, at := c.fileDiff(), c.was.path.Rel
-		now := at + "\tProposed"
-		if c.deletes {
-			now = "/dev/null"
-		}
-		if _, body, ok := strings.Cut(d.Diff, "\n@@"); ok {
-			all.Diff += fmt.Sprintf("--- %s\tCurrent\n+++ %s\n@@%s", at, now, body)
-		}
+		at := c.was.path.Rel
+		d := c.fileDiff(at)
+		all.Diff += d.Diff
 		all.Stat.ModelAddedLines += d.Stat.ModelAddedLines
 		all.Stat.ModelRemovedLines += d.Stat.ModelRemovedLines
 		all.Stat.ModelAddedChars += d.Stat.ModelAddedChars

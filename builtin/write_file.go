@@ -76,7 +76,7 @@ func (f *files) unchanged(c *change) *tool.Invocation {
 			}
 			return tool.Result{
 				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already has exactly this content.", p.Abs))},
-				Display: c.fileDiff(),
+				Display: fileDiff([]*change{c}),
 			}, nil
 		},
 	}
