@@ -233,29 +233,22 @@ func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 // several, all change in the same way.
 func matchAt(text string, found []candidate, rung Rung) Match {
 	m := Match{Rung: rung}
-	m.Spans = narrow(text, found[0].Place, found[0].edit.Old, found[0].edit.New, rung)
-	first := len(m.Spans)
-	for i, c := range found {
-		m.Places = append(m.Places, c.Place)
-		for _, s := range m.Spans[:first] {
-			if by := c.Start - found[0].Start; i > 0 {
-				m.Spans = append(m.Spans, Span{s.Start + by, s.End + by, s.New})
-			}
+	spans := narrow(text, found[0].Place, found[0].edit.Old, found[0].edit.New, rung)
+	line, at := 1, 0
+	for _, c := range found {
+		line += strings.Count(text[at:c.Start], "\n")
+		at = c.Start
+		m.Places = append(m.Places, Place{c.Start, c.End, line})
+		for _, s := range spans {
+			by := c.Start - found[0].Start
+			m.Spans = append(m.Spans, Span{s.Start + by, s.End + by, s.New})
 		}
 	}
-	numberLines(text, m.Places)
 	return m
 }
 
-// numberLines sets the line of each place. Places are in order.
-func numberLines(text string, places []Place) {
-	line, at := 1, 0
-	for i := range places {
-		line += strings.Count(text[at:places[i].Start], "\n")
-		at = places[i].Start
-		places[i].Line = line
-	}
-}
+// lineAt returns the line of an offset, counted from 1.
+func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
 
 // Result is the result of several edits.
 type Result struct {

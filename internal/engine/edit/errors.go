@@ -42,13 +42,8 @@ const maxLinesNamed = 20
 
 func ambiguous(text string, found []candidate, rung Rung) *AmbiguousError {
 	e := &AmbiguousError{Rung: rung, Count: len(found)}
-	var places []Place
 	for _, c := range found[:min(len(found), maxLinesNamed)] {
-		places = append(places, c.Place)
-	}
-	numberLines(text, places)
-	for _, p := range places {
-		e.Lines = append(e.Lines, p.Line)
+		e.Lines = append(e.Lines, lineAt(text, c.Start))
 	}
 	return e
 }
@@ -123,8 +118,7 @@ func (q query) appliedAt(text string, err *NotFoundError) int {
 	if len(found) != 1 {
 		return 0
 	}
-	numberLines(text, found)
-	line := found[0].Line
+	line := lineAt(text, found[0].Start)
 	if n := err.Nearest; n != nil && (n.Last < line || n.First > line+strings.Count(lines, "\n")) {
 		return 0
 	}

@@ -88,7 +88,7 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 		}
 	}
 	return nil, &NotFoundError{Hints: []string{fmt.Sprintf("It is at line %d, before the line that @@ names. Read the "+
-		"file again, or omit the @@ line's text.", 1+strings.Count(text[:found[0].Start], "\n"))}}
+		"file again, or omit the @@ line's text.", lineAt(text, found[0].Start))}}
 }
 
 // scopeOf returns the block that the only line like scope begins: up to the next line that is indented no deeper and

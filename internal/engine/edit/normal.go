@@ -164,8 +164,7 @@ func doneAt(text, new string, place Place) int {
 	if len(places) != 1 || places[0].Start > place.Start || place.End > places[0].End {
 		return 0
 	}
-	numberLines(text, places)
-	return places[0].Line
+	return lineAt(text, places[0].Start)
 }
 
 // looksAlike finds the places that equal e.Old in normal form. Without indentation they are whole lines, where one rule
