@@ -61,20 +61,17 @@ func (f *files) withContent(a action, o original, content string) (*change, erro
 	if err != nil {
 		return nil, err
 	}
+	var now *text.Document
 	if o.doc == nil || !o.exists {
-		now, err := text.DecodeAs([]byte(content), text.UTF8)
-		if err != nil {
-			return nil, a.failure(o.path, err)
-		}
-		return o.with(a, now), nil
-	}
-	if n, line := omission(o.path.Abs, o.doc.Text, content); n > 0 {
+		now, err = text.DecodeAs([]byte(content), text.UTF8)
+	} else if n, line := omission(o.path.Abs, o.doc.Text, content); n > 0 {
 		return nil, a.errorf(incompleteContent, o.path, "line %d (%s) stands for omitted text, and nothing was "+
 			"written. Give the whole content%s", n, line, f.offer.hint("edit", ", or change a part with edit"))
+	} else {
+		now, err = o.doc.Rewrite(content)
 	}
-	now, err := o.doc.Rewrite(content)
 	if err != nil {
-		return nil, unwritable(a, o.path, err)
+		return nil, a.failure(o.path, err)
 	}
 	return o.with(a, now), nil
 }

@@ -161,7 +161,7 @@ func (f *files) checkEditable(a action, o original) error {
 func (o original) revised(a action, result edit.Result) (*change, error) {
 	now, err := o.doc.Replace(result.Spans...)
 	if err != nil {
-		return nil, unwritable(a, o.path, err)
+		return nil, a.failure(o.path, err)
 	}
 	c := o.with(a, now)
 	c.found = result

@@ -147,7 +147,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	}
 	doc, err := o.doc.Rewrite(now)
 	if err != nil {
-		return nil, false, unwritable(a, p, err)
+		return nil, false, a.failure(p, err)
 	}
 	return o.with(a, doc), true, nil
 }

@@ -3,11 +3,9 @@ package builtin
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -48,16 +46,6 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 		return nil, err
 	}
 	return f.withContent(toWrite, o, content)
-}
-
-// unwritable returns the error for text that the file's encoding can't represent.
-func unwritable(a action, p workspace.Path, err error) error {
-	var char *text.UnencodableError
-	if errors.As(err, &char) {
-		return a.errorf(a.otherwise, p, "%w; write it with characters that this encoding has, or convert the file to "+
-			"UTF-8 with a command first", char)
-	}
-	return a.failure(p, err)
 }
 
 // unchanged returns the invocation of a call that changes nothing: it only reads, and needs no approval.

@@ -182,7 +182,7 @@ func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error
 	if len(stale.lines) > 0 {
 		return Result{}, stale
 	}
-	matches := make([]Match, len(edits))
+	found := make([][]candidate, len(edits))
 	for i, p := range places {
 		if p.End <= p.Start {
 			return Result{}, &BatchError{i, errors.New("the last line is before the first")}
@@ -196,9 +196,9 @@ func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error
 		if e.New = strings.TrimSuffix(e.New, "\n"); edits[i].New != "" && strings.HasSuffix(e.Old, "\n") {
 			e.New += "\n"
 		}
-		matches[i] = matchAt(text, []candidate{{p, &e}}, Exact)
+		found[i] = []candidate{{Place: p, edit: &e}}
 	}
-	return together(text, matches)
+	return together(text, found)
 }
 
 // removeFrom removes anchors that were copied with lines: those of the text, and all if each line has one.

@@ -115,18 +115,18 @@ func Find(text string, e Edit) (Match, error) {
 		return Match{}, &NoChangeError{}
 	}
 	q := query{Edit: e}
-	found, rung := q.search(text)
+	found := q.search(text)
 	switch {
 	case len(found) == 0:
 		return Match{}, q.missing(text)
 	case len(found) > 1 && !e.All:
-		return Match{}, ambiguous(text, found, rung)
-	case rung > LineEndings:
+		return Match{}, ambiguous(text, found)
+	case found[0].rung > LineEndings:
 		if line := doneAt(text, unixLines(e).New, found[0].Place); line > 0 {
 			return Match{}, &NoChangeError{Line: line}
 		}
 	}
-	m := matchAt(text, found, rung)
+	m := matchAt(text, found)
 	if len(m.Spans) == 0 {
 		return Match{}, &NoChangeError{Line: m.Places[0].Line}
 	}
@@ -145,10 +145,11 @@ type query struct {
 type candidate struct {
 	Place
 	edit *Edit
+	rung Rung
 }
 
 // search returns the places on the first rung that has some.
-func (q query) search(text string) ([]candidate, Rung) {
+func (q query) search(text string) []candidate {
 	last := Indentation
 	if q.All {
 		last = LineEndings
@@ -169,21 +170,24 @@ func (q query) search(text string) ([]candidate, Rung) {
 		if rung == Exact && e.New != q.New {
 			rung = LineEndings
 		}
+		for i := range found {
+			found[i].rung = rung
+		}
 		if len(found) > 0 {
-			return found, rung
+			return found
 		}
 	}
-	return nil, 0
+	return nil
 }
 
 // literal returns the places that equal e.Old, or end a text without its newline.
 func (q query) literal(text string, e Edit, rung Rung) (found []candidate) {
 	for _, p := range occurrences(text, e.Old, e.All, func(p Place) bool { return q.fits(text, p) }) {
-		found = append(found, candidate{p, &e})
+		found = append(found, candidate{Place: p, edit: &e})
 	}
 	start, ok := atEnd(text, e.Old)
 	if ok && (q.lines && !q.strict || rung == LineEndings && len(found) == 0) && !strings.HasSuffix(text, "\n") {
-		found = append(found, candidate{Place{Start: start, End: len(text)}, withoutEnd(e)})
+		found = append(found, candidate{Place: Place{Start: start, End: len(text)}, edit: withoutEnd(e)})
 	}
 	return found
 }
@@ -231,9 +235,9 @@ func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 
 // matchAt returns the match at places, each of which equals the Old of its edit apart from what the rung ignores. Of
 // several, all change in the same way.
-func matchAt(text string, found []candidate, rung Rung) Match {
-	m := Match{Rung: rung}
-	spans := narrow(text, found[0].Place, found[0].edit.Old, found[0].edit.New, rung)
+func matchAt(text string, found []candidate) Match {
+	m := Match{Rung: found[0].rung}
+	spans := narrow(text, found[0])
 	line, at := 1, 0
 	for _, c := range found {
 		line += strings.Count(text[at:c.Start], "\n")
@@ -282,11 +286,11 @@ func Apply(text string, edits []Edit) (Result, error) {
 	return r, nil
 }
 
-// together returns the result of matches in the same text that don't overlap.
-func together(text string, matches []Match) (Result, error) {
-	r := Result{Matches: matches}
-	for _, m := range matches {
-		r.Spans = append(r.Spans, m.Spans...)
+// together returns the result of edits at places in the same text that don't overlap.
+func together(text string, found [][]candidate) (r Result, err error) {
+	for _, places := range found {
+		m := matchAt(text, places)
+		r.Matches, r.Spans = append(r.Matches, m), append(r.Spans, m.Spans...)
 	}
 	slices.SortStableFunc(r.Spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	if unchanged(text, r.Spans) {

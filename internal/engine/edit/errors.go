@@ -40,8 +40,8 @@ type AmbiguousError struct {
 // maxLinesNamed bounds the line numbers in an AmbiguousError.
 const maxLinesNamed = 20
 
-func ambiguous(text string, found []candidate, rung Rung) *AmbiguousError {
-	e := &AmbiguousError{Rung: rung, Count: len(found)}
+func ambiguous(text string, found []candidate) *AmbiguousError {
+	e := &AmbiguousError{Rung: found[0].rung, Count: len(found)}
 	for _, c := range found[:min(len(found), maxLinesNamed)] {
 		e.Lines = append(e.Lines, lineAt(text, c.Start))
 	}
@@ -123,8 +123,7 @@ func (q query) appliedAt(text string, err *NotFoundError) int {
 		return 0
 	}
 	if q.All { // looser rungs were not tried
-		q.All = false
-		if other, _ := q.search(text); len(other) > 0 {
+		if q.All = false; len(q.search(text)) > 0 {
 			return 0
 		}
 	}
@@ -157,19 +156,14 @@ func hints(text, old string) []string {
 }
 
 // lineNumber matches "12→", "12:", "12|" or "12<tab>" at the start of a line.
-var lineNumber = lazy.Regexp(`^ *\d+(?:→|\t|: ?|\| ?)`)
+var lineNumber = lazy.Regexp(`(?m)^ *\d+(?:→|\t|: ?|\| ?)`)
 
 // withoutLineNumbers removes the numbers of all lines, or nothing.
 func withoutLineNumbers(old string) string {
-	lines := linesOf(old)
-	for i, line := range lines {
-		number := lineNumber().FindString(line)
-		if number == "" {
-			return old
-		}
-		lines[i] = line[len(number):]
+	if len(lineNumber().FindAllString(old, -1)) < len(linesOf(old)) {
+		return old
 	}
-	return strings.Join(lines, "")
+	return lineNumber().ReplaceAllString(old, "")
 }
 
 func unescape(old string) string {

@@ -18,10 +18,10 @@ func ApplyHunks(text string, hunks []Hunk) (Result, error) {
 	if len(hunks) == 0 { // the file is only moved
 		return Result{}, nil
 	}
-	found, rungs := make([][]candidate, len(hunks)), make([]Rung, len(hunks))
+	found := make([][]candidate, len(hunks))
 	for i, h := range hunks {
 		var err error
-		if found[i], rungs[i], err = h.places(text); err != nil {
+		if found[i], err = h.places(text); err != nil {
 			return Result{}, &PatchError{h.Line, err}
 		}
 	}
@@ -29,13 +29,9 @@ func ApplyHunks(text string, hunks []Hunk) (Result, error) {
 		if len(found[i]) == 1 {
 			return Result{}, &PatchError{hunks[i].Line, errOutOfOrder}
 		}
-		return Result{}, &PatchError{hunks[i].Line, ambiguous(text, found[i], rungs[i])}
+		return Result{}, &PatchError{hunks[i].Line, ambiguous(text, found[i])}
 	}
-	matches := make([]Match, len(hunks))
-	for i := range found {
-		matches[i] = matchAt(text, found[i], rungs[i])
-	}
-	return together(text, matches)
+	return together(text, found)
 }
 
 var (
@@ -46,23 +42,22 @@ var (
 )
 
 // places returns where a hunk fits.
-func (h Hunk) places(text string) ([]candidate, Rung, error) {
+func (h Hunk) places(text string) ([]candidate, error) {
 	q := query{Edit: Edit{Old: h.Old, New: h.New}, lines: true, atEnd: h.AtEnd, strict: h.exact}
 	if h.Old != "" {
-		found, rung := q.search(text)
+		found := q.search(text)
 		if len(found) == 0 {
-			return nil, 0, q.missing(text)
+			return nil, q.missing(text)
 		}
-		found, err := h.inScope(text, found)
-		return found, rung, err
+		return h.inScope(text, found)
 	}
 	if len(h.Scopes) > 0 {
-		return nil, 0, errOnlyAdds
+		return nil, errOnlyAdds
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		q.New = "\n" + strings.TrimSuffix(q.New, "\n")
 	}
-	return []candidate{{Place{Start: len(text), End: len(text)}, &q.Edit}}, Exact, nil
+	return []candidate{{Place: Place{Start: len(text), End: len(text)}, edit: &q.Edit}}, nil
 }
 
 // inScope returns the places after the lines of the hunk's scopes: those in the block that each begins, or if none are,

@@ -57,14 +57,10 @@ func isBlankLine(line string) bool {
 
 func prefixShift(pairs []pair) (shift, bool) {
 	first := pairs[0]
-	var s shift
-	switch {
-	case strings.HasSuffix(first.have, first.old):
-		s.put = strings.TrimSuffix(first.have, first.old)
-	case strings.HasSuffix(first.old, first.have):
-		s.cut = strings.TrimSuffix(first.old, first.have)
-	default:
-		return s, false
+	put, ok := strings.CutSuffix(first.have, first.old)
+	s := shift{put: put}
+	if !ok {
+		s = shift{cut: strings.TrimSuffix(first.old, first.have)}
 	}
 	return s, s.turns(pairs)
 }
@@ -80,49 +76,18 @@ func (s shift) turns(pairs []pair) bool {
 // depthShift solves have = old*num/den + add over all pairs. If Old has only one depth, the depths are assumed to be
 // proportional.
 func depthShift(pairs []pair) (shift, bool) {
-	s := shift{scale: true, den: 1}
-	var ok1, ok2 bool
-	s.from, ok1 = unitOf(pairs, func(p pair) string { return p.old })
-	s.to, ok2 = unitOf(pairs, func(p pair) string { return p.have })
-	if !ok1 || !ok2 {
-		return s, false
-	}
-	lo, hi := pairs[0], pairs[0]
-	for _, p := range pairs {
-		if len(p.old) < len(lo.old) {
-			lo = p
-		}
-		if len(p.old) > len(hi.old) {
-			hi = p
-		}
-	}
+	depth := func(a, b pair) int { return len(a.old) - len(b.old) }
+	lo, hi := slices.MinFunc(pairs, depth), slices.MaxFunc(pairs, depth)
 	if len(lo.old) == len(hi.old) {
 		lo = pair{}
 	}
-	s.num, s.den = len(hi.have)-len(lo.have), len(hi.old)-len(lo.old)
-	if s.num <= 0 || s.den <= 0 || s.num%s.den != 0 && s.den%s.num != 0 {
-		return s, false
+	num, den := len(hi.have)-len(lo.have), len(hi.old)-len(lo.old)
+	if num <= 0 || den <= 0 || num%den != 0 && den%num != 0 {
+		return shift{}, false
 	}
-	s.add = len(lo.have)
-	if len(lo.old)*s.num%s.den != 0 {
-		return s, false
-	}
-	s.add -= len(lo.old) * s.num / s.den
+	s := shift{scale: true, from: hi.old[0], to: hi.have[0], num: num, den: den}
+	s.add = len(lo.have) - len(lo.old)*num/den
 	return s, s.turns(pairs)
-}
-
-// unitOf returns the one character that all indentation on one side consists of.
-func unitOf(pairs []pair, side func(pair) string) (byte, bool) {
-	var all strings.Builder
-	for _, p := range pairs {
-		all.WriteString(side(p))
-	}
-	for _, unit := range []byte(" \t") {
-		if all.Len() > 0 && strings.Trim(all.String(), string(unit)) == "" {
-			return unit, true
-		}
-	}
-	return 0, false
 }
 
 // indent returns the indentation for old, if the rule has one.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -239,26 +238,19 @@ func describe(s string) string {
 		return "the end of the line"
 	}
 	r, size := utf8.DecodeRuneInString(s)
-	run := 1
-	for strings.HasPrefix(s[run*size:], s[:size]) {
-		run++
-	}
-	blank := map[rune]string{' ': "space", '\t': "tab"}[r]
+	blank := map[rune]string{' ': "space", '\t': "tab", '\r': "carriage return"}[r]
+	run := len(s) - len(strings.TrimLeft(s, s[:1]))
 	switch {
 	case blank != "" && run == 1:
 		return "a " + blank
 	case blank != "":
 		return fmt.Sprintf("%d %ss", run, blank)
-	case r == '\r':
-		return "a carriage return"
 	case r == utf8.RuneError && size == 1:
 		return fmt.Sprintf("the byte 0x%02X", s[0])
 	case r < utf8.RuneSelf && r > ' ':
 		return fmt.Sprintf("%q", r)
-	case unicode.IsGraphic(r) && !unicode.IsSpace(r):
-		return fmt.Sprintf("%c (U+%04X)", r, r)
 	}
-	return fmt.Sprintf("U+%04X", r)
+	return fmt.Sprintf("%#U", r)
 }
 
 // String describes the position and how it differs, in a text of limited length. The first line can be used alone.
@@ -287,19 +279,18 @@ func lineRange(first, last int) string {
 	return fmt.Sprintf("s %d-%d", first, last)
 }
 
-// narrow returns the spans that turn the text of place, which equals old apart from what a rung ignores, into new,
-// without changing what old and new have in common. No spans means that nothing changes.
-func narrow(text string, place Place, old, new string, rung Rung) []Span {
-	have := linesOf(text[place.Start:place.End])
-	oldLines, newLines := linesOf(old), linesOf(new)
+// narrow returns the spans that turn the text of a place, which equals Old apart from what its rung ignores, into New,
+// without changing what Old and New have in common. No spans means that nothing changes.
+func narrow(text string, c candidate) []Span {
+	have, oldLines, newLines := linesOf(text[c.Start:c.End]), linesOf(c.edit.Old), linesOf(c.edit.New)
 	if len(have) != len(oldLines) { // can't happen: rungs don't ignore added or removed lines
-		return []Span{{place.Start, place.End, new}}
+		return []Span{{c.Start, c.End, c.edit.New}}
 	}
-	starts := startsOf(have, place.Start)
+	starts := startsOf(have, c.Start)
 	var spans []Span
 	for _, d := range lcs.DiffLines(oldLines, newLines) {
 		span := Span{starts[d.Start], starts[d.End], strings.Join(newLines[d.ReplStart:d.ReplEnd], "")}
-		span = trimCommon(text, span, strings.Join(oldLines[d.Start:d.End], ""), rung)
+		span = trimCommon(text, span, strings.Join(oldLines[d.Start:d.End], ""), c.rung)
 		if text[span.Start:span.End] != span.New {
 			spans = append(spans, span)
 		}

@@ -186,7 +186,7 @@ func looksAlike(text string, e Edit, f forgiven) []candidate {
 			e = reindented(text[p.Start:p.End], e)
 		}
 		if e != nil {
-			found = append(found, candidate{p, e})
+			found = append(found, candidate{Place: p, edit: e})
 		}
 	}
 	tried, size := 0, 1+strings.Count(old.text, "\n")

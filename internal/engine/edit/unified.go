@@ -17,15 +17,22 @@ func (c Comparison) Unified(oldName, newName string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", oldName, newName)
-	for rest := c.changes; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].oldLine-(rest[n-1].oldLine+rest[n-1].oldCount) <= 2*diffContext {
-			n++
-		}
-		c.writeHunk(&b, rest[:n])
-		rest = rest[n:]
+	for _, near := range c.groups(diffContext) {
+		c.writeHunk(&b, near)
 	}
 	return b.String()
+}
+
+// groups returns the changes whose lines of context touch together.
+func (c Comparison) groups(context int) (out [][]change) {
+	for rest := c.changes; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].oldLine-(rest[n-1].oldLine+rest[n-1].oldCount) <= 2*context {
+			n++
+		}
+		out, rest = append(out, rest[:n]), rest[n:]
+	}
+	return out
 }
 
 // writeHunk writes nearby changes with their context.
@@ -153,46 +160,31 @@ func (c Comparison) Snippet(anchored string) string {
 	}
 	var b strings.Builder
 	lines := 0
-	parts := c.parts()
-	for i, p := range parts {
-		if lines += p.last - p.first; lines > maxSnippetLines || b.Len()+p.end-p.start > maxSnippetBytes {
+	groups := c.groups(snippetContext)
+	for i, near := range groups {
+		end := near[len(near)-1]
+		from, before := linesBefore(c.new, near[0].newStart, snippetContext)
+		to, after := linesAfter(c.new, end.newEnd, snippetContext)
+		first, last := near[0].newLine-before+1, end.newLine+end.newCount+after
+		if lines += last - first + 1; lines > maxSnippetLines || b.Len()+to-from > maxSnippetBytes {
 			if i > 0 {
-				fmt.Fprintf(&b, "\n%d more changed parts are not shown, the next at line %d.", len(parts)-i, p.first+1)
+				fmt.Fprintf(&b, "\n%d more changed parts are not shown, the next at line %d.", len(groups)-i, first)
 			} else {
-				fmt.Fprintf(&b, "The changed lines %d-%d of %d are too many to show.", p.first+1, p.last, total)
+				fmt.Fprintf(&b, "The changed lines %d-%d of %d are too many to show.", first, last, total)
 			}
 			break
 		}
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "Showing lines %d-%d of %d:\n\n---\n\n", p.first+1, p.last, total)
-		shown := c.new[p.start:p.end]
+		fmt.Fprintf(&b, "Showing lines %d-%d of %d:\n\n---\n\n", first, last, total)
+		shown := c.new[from:to]
 		if anchored != "" && strings.Count(anchored, "\n") == strings.Count(c.new, "\n") {
-			shown = Anchored(anchored, shown, p.first+1)
+			shown = Anchored(anchored, shown, first)
 		}
 		if b.WriteString(shown); !strings.HasSuffix(shown, "\n") {
 			b.WriteString("\n")
 		}
 	}
 	return b.String()
-}
-
-// part is a range of lines of the new text, from first up to but not including last, counted from 0.
-type part struct{ start, end, first, last int }
-
-// parts returns the changed lines with their context; adjacent parts are joined.
-func (c Comparison) parts() []part {
-	var out []part
-	for _, ch := range c.changes {
-		start, before := linesBefore(c.new, ch.newStart, snippetContext)
-		end, after := linesAfter(c.new, ch.newEnd, snippetContext)
-		p := part{start, end, ch.newLine - before, ch.newLine + ch.newCount + after}
-		if last := len(out) - 1; last >= 0 && p.first <= out[last].last {
-			out[last].end, out[last].last = p.end, p.last
-			continue
-		}
-		out = append(out, p)
-	}
-	return out
 }
