@@ -45,8 +45,7 @@ func Compare(old, new string) Comparison {
 
 // ChangedLines returns the ranges of lines that differ, in order.
 func ChangedLines(old, new []string) []lcs.Diff {
-	var d differ
-	d.number(old, new)
+	d := differ{old: old, new: new}
 	d.diff(0, len(old), 0, len(new), 0)
 	return d.found
 }
@@ -88,26 +87,8 @@ func commonEnd(a, b string, start int) (int, int) {
 // differ finds the differences of two lists of lines: it uses lines that occur once in both as anchors, in their
 // longest common order, and a bounded search between them.
 type differ struct {
-	old, new []rune // lines as numbers; equal lines have equal ones
+	old, new []string
 	found    []lcs.Diff
-}
-
-// number gives each distinct line a number.
-func (d *differ) number(old, new []string) {
-	numbers := make(map[string]rune, len(old))
-	each := func(lines []string) []rune {
-		out := make([]rune, len(lines))
-		for i, line := range lines {
-			n, ok := numbers[line]
-			if !ok {
-				n = rune(len(numbers))
-				numbers[line] = n
-			}
-			out[i] = n
-		}
-		return out
-	}
-	d.old, d.new = each(old), each(new)
 }
 
 // maxAnchoring bounds the recursion of anchors between anchors.
@@ -132,7 +113,7 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 		anchors = inOrder(uniqueInBoth(d.old[i1:i2], d.new[j1:j2]))
 	}
 	if len(anchors) == 0 {
-		for _, f := range lcs.DiffRunes(d.old[i1:i2], d.new[j1:j2]) {
+		for _, f := range lcs.DiffLines(d.old[i1:i2], d.new[j1:j2]) {
 			d.add(lcs.Diff{Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd})
 		}
 		return
@@ -158,9 +139,9 @@ func (d *differ) add(f lcs.Diff) {
 type anchor struct{ old, new int }
 
 // uniqueInBoth returns the lines that occur exactly once in each list, by their position in the first.
-func uniqueInBoth(old, new []rune) []anchor {
+func uniqueInBoth(old, new []string) []anchor {
 	type seen struct{ old, new, at int }
-	lines := make(map[rune]*seen, len(old))
+	lines := make(map[string]*seen, len(old))
 	for _, n := range old {
 		if s := lines[n]; s != nil {
 			s.old++
