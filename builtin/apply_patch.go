@@ -187,11 +187,7 @@ func (p *patch) free(at workspace.Path) (original, error) {
 
 // deleted plans the deletion of a file.
 func (p *patch) deleted(at workspace.Path) (*change, error) {
-	given := at.Given
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(given)); err == nil {
-		given = filepath.Join(dir, filepath.Base(given))
-	}
-	if info, err := os.Lstat(given); err == nil && info.Mode()&os.ModeSymlink != 0 {
+	if info, err := os.Lstat(at.Given); err == nil && info.Mode()&os.ModeSymlink != 0 {
 		return nil, toPatch.errorf(editPreparation, at, "it is reached by a link. Name the file, or use a command")
 	}
 	c, err := p.files.revise(toPatch, at, nil, func(o original) (edit.Result, error) {

@@ -35,16 +35,11 @@ var proseEndings = []string{".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc",
 // the old content has the same line; 0 without one.
 func omission(path, was, now string) (number int, line string) {
 	prose := slices.Contains(proseEndings, strings.ToLower(filepath.Ext(path)))
-	n := 0
-	for l := range strings.Lines(now) {
-		n++
+	for i, l := range strings.Split(now, "\n") {
 		text := strings.TrimSpace(l)
-		if len(text) < 3 || len(text) > 120 || !elides(text, prose) {
-			continue
-		}
 		same := func(l string) bool { return strings.TrimSpace(l) == text }
-		if !slices.ContainsFunc(strings.Split(was, "\n"), same) {
-			return n, text
+		if len(text) >= 3 && len(text) <= 120 && elides(text, prose) && !slices.ContainsFunc(strings.Split(was, "\n"), same) {
+			return i + 1, text
 		}
 	}
 	return 0, ""

@@ -143,11 +143,10 @@ func uniqueInBoth(old, new []string) []anchor {
 	type seen struct{ old, new, at int }
 	lines := make(map[string]*seen, len(old))
 	for _, n := range old {
-		if s := lines[n]; s != nil {
-			s.old++
-		} else {
-			lines[n] = &seen{old: 1}
+		if lines[n] == nil {
+			lines[n] = &seen{}
 		}
+		lines[n].old++
 	}
 	for j, n := range new {
 		if s := lines[n]; s != nil {

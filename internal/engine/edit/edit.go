@@ -323,33 +323,34 @@ func compose(first []Span, between string, second []Span) []Span {
 	if len(first) == 0 {
 		return second
 	}
+	type part struct {
+		Span        // of between
+		grown  int  // how much longer it made the original
+		second bool // it is replaced
+	}
+	var parts []part
+	shift := 0 // offset of between relative to the original
+	for _, s := range first {
+		n := grown([]Span{s})
+		parts = append(parts, part{Span: Span{Start: s.Start + shift, End: s.End + shift + n}, grown: n})
+		shift += n
+	}
+	for _, s := range second {
+		parts = append(parts, part{Span: s, second: true})
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.Start, b.Start) })
 	var out []Span
-	shift := 0 // offset of between relative to the original, after the spans of first seen so far
-	for len(first) > 0 || len(second) > 0 {
-		start := len(between)
-		if len(first) > 0 {
-			start = first[0].Start + shift
-		}
-		if len(second) > 0 {
-			start = min(start, second[0].Start)
-		}
-		end, origStart := start, start-shift
+	shift = 0
+	for len(parts) > 0 {
+		start, end, before := parts[0].Start, parts[0].End, shift
 		var inside []Span
-		for {
-			if len(first) > 0 && first[0].Start+shift <= end {
-				s := first[0]
-				end = max(end, s.Start+shift+len(s.New))
-				shift += len(s.New) - (s.End - s.Start)
-				first = first[1:]
-			} else if len(second) > 0 && second[0].Start <= end {
-				end = max(end, second[0].End)
-				inside = append(inside, Span{second[0].Start - start, second[0].End - start, second[0].New})
-				second = second[1:]
-			} else {
-				break
+		for ; len(parts) > 0 && parts[0].Start <= end; parts = parts[1:] {
+			p := parts[0]
+			if end, shift = max(end, p.End), shift+p.grown; p.second {
+				inside = append(inside, Span{p.Start - start, p.End - start, p.New})
 			}
 		}
-		out = append(out, Span{origStart, end - shift, replace(between[start:end], inside)})
+		out = append(out, Span{start - before, end - shift, replace(between[start:end], inside)})
 	}
 	return out
 }

@@ -100,15 +100,16 @@ func (q query) missing(text string) error {
 	return err
 }
 
-// minApplied is how many nonblank characters New must have to show that an edit was applied before. Shorter text, such
-// as a brace or "return x", occurs in many files.
+// minApplied is how many nonblank characters New must have, with a letter or digit, to show that an edit was applied
+// before. Shorter text, such as a brace or "return x", occurs in many files.
 const minApplied = 10
 
 // appliedAt returns the line at which New shows that the edit was applied before; 0 if it wasn't. New must occur once,
 // as whole lines, and nothing else may be similar to Old.
 func (q query) appliedAt(text string, err *NotFoundError) int {
 	lines := strings.TrimRight(strings.TrimLeft(q.New, "\n"), " \t\n")
-	if len(err.Hints) > 0 || !substantial(lines) {
+	bare := strings.Join(strings.Fields(lines), "")
+	if len(err.Hints) > 0 || utf8.RuneCountInString(bare) < minApplied || !strings.ContainsFunc(bare, isWord) {
 		return 0
 	}
 	found := occurrences(text, lines, true, func(p Place) bool {
@@ -128,12 +129,6 @@ func (q query) appliedAt(text string, err *NotFoundError) int {
 		}
 	}
 	return line
-}
-
-// substantial reports whether s has minApplied nonblank characters, including a letter or a digit.
-func substantial(s string) bool {
-	bare := strings.Join(strings.Fields(s), "")
-	return utf8.RuneCountInString(bare) >= minApplied && strings.ContainsFunc(bare, isWord)
 }
 
 // hints names mistakes in Old after whose correction it would match. They are named, not corrected: New has them too,

@@ -77,8 +77,7 @@ func (p place) near(old []string) *Near {
 		if a.old < 0 {
 			continue
 		}
-		first, last := !p.whole && a.old == 0, !p.whole && a.old == len(old)-1
-		d, differs := difference(old[a.old], p.window[a.have], first, last)
+		d, differs := difference(old[a.old], p.window[a.have], !p.whole && a.old == 0)
 		if d.Line = p.start + a.have + 1; differs && len(n.Differences) < maxNamed {
 			n.Differences = append(n.Differences, d)
 		}
@@ -204,15 +203,15 @@ func common(a, b string) (start, end int) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// difference compares a line of Old with one of the text. The first may begin, and the last may end, inside it.
-func difference(want, have string, first, last bool) (d Difference, differs bool) {
+// difference compares a line of Old with one of the text. The first may begin inside it, and one without a newline end.
+func difference(want, have string, first bool) (d Difference, differs bool) {
 	want, have, whole := strings.TrimSuffix(want, "\n"), strings.TrimSuffix(have, "\n"), strings.HasSuffix(want, "\n")
 	skipped := 0
 	if first {
 		skipped = alignment(want, have)
 	}
 	rest := have[skipped:]
-	if want == rest || last && !whole && strings.HasPrefix(rest, want) {
+	if want == rest || !whole && strings.HasPrefix(rest, want) {
 		return d, false
 	}
 	same, _ := common(want, rest)

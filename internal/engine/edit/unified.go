@@ -151,13 +151,10 @@ const (
 // lines 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note. Lines have their anchors in
 // anchored, the new text as it is in the file, unless that is "".
 func (c Comparison) Snippet(anchored string) string {
-	total := strings.Count(c.new, "\n")
-	if c.new != "" && !strings.HasSuffix(c.new, "\n") {
-		total++
-	}
-	if total == 0 && len(c.changes) > 0 {
+	if c.new == "" && len(c.changes) > 0 {
 		return "The file is now empty."
 	}
+	total := strings.Count(strings.TrimSuffix(c.new, "\n"), "\n") + 1
 	var b strings.Builder
 	lines := 0
 	groups := c.groups(snippetContext)
