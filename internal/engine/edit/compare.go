@@ -29,7 +29,7 @@ func Compare(old, new string) Comparison {
 	if old == new {
 		return c
 	}
-	start := commonStart(old, new)
+	start := strings.LastIndexByte(old[:sameStart(old, new)], '\n') + 1
 	oldEnd, newEnd := commonEnd(old, new, start)
 	oldLines, newLines := linesOf(old[start:oldEnd]), linesOf(new[start:newEnd])
 	line, oldAt, newAt := strings.Count(old[:start], "\n"), startsOf(oldLines, start), startsOf(newLines, start)
@@ -53,8 +53,8 @@ func ChangedLines(old, new []string) []lcs.Diff {
 // block is how many bytes are compared at once.
 const block = 1 << 10
 
-// commonStart returns the length of the longest common prefix of whole lines.
-func commonStart(a, b string) int {
+// sameStart returns the length of the longest common prefix.
+func sameStart(a, b string) int {
 	n, limit := 0, min(len(a), len(b))
 	for n+block <= limit && a[n:n+block] == b[n:n+block] {
 		n += block
@@ -62,23 +62,29 @@ func commonStart(a, b string) int {
 	for n < limit && a[n] == b[n] {
 		n++
 	}
-	return strings.LastIndexByte(a[:n], '\n') + 1
+	return n
+}
+
+// sameEnd returns the length of the longest common suffix.
+func sameEnd(a, b string) int {
+	i, j := len(a), len(b)
+	for i >= block && j >= block && a[i-block:i] == b[j-block:j] {
+		i, j = i-block, j-block
+	}
+	for i > 0 && j > 0 && a[i-1] == b[j-1] {
+		i, j = i-1, j-1
+	}
+	return len(a) - i
 }
 
 // commonEnd returns where in a and in b, from start on, the longest common suffix of whole lines begins.
 func commonEnd(a, b string, start int) (int, int) {
-	i, j := len(a), len(b)
-	for i-block >= start && j-block >= start && a[i-block:i] == b[j-block:j] {
-		i, j = i-block, j-block
-	}
-	for i > start && j > start && a[i-1] == b[j-1] {
-		i, j = i-1, j-1
-	}
+	n := sameEnd(a[start:], b[start:])
+	i, j := len(a)-n, len(b)-n
 	if (i == start || a[i-1] == '\n') && (j == start || b[j-1] == '\n') {
 		return i, j
 	}
-	n := strings.IndexByte(a[i:], '\n')
-	if n < 0 {
+	if n = strings.IndexByte(a[i:], '\n'); n < 0 {
 		return len(a), len(b)
 	}
 	return i + n + 1, j + n + 1

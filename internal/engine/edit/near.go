@@ -186,15 +186,11 @@ func resemble(a, b string) bool {
 // overlaps.
 func common(a, b string) (start, end int) {
 	limit := min(len(a), len(b))
-	for start < limit && a[start] == b[start] {
-		start++
-	}
+	start = sameStart(a, b)
 	for start > 0 && start < limit && !(utf8.RuneStart(a[start]) && utf8.RuneStart(b[start])) {
 		start--
 	}
-	for end < limit-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
+	end = sameEnd(a[start:], b[start:])
 	for end > 0 && !utf8.RuneStart(a[len(a)-end]) {
 		end--
 	}

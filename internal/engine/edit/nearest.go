@@ -92,12 +92,12 @@ func similarLines(lines, old []string) []int {
 			longest = i
 		}
 	}
-	want := newPairs(essence(old[longest]))
+	want := pairsOf(essence(old[longest]))
 	votes := map[int]int{}
 	for n, line := range lines {
 		e := essence(line)
-		if shared := want.sharedWith(e); shared > 0 && shared*2 >= want.count {
-			votes[n-longest] = shared*1000 - min(len(e), maxCompared) // prefer shorter lines
+		if found := shared(want, e); found > 0 && found*2 >= len(want) {
+			votes[n-longest] = found*1000 - min(len(e), maxCompared) // prefer shorter lines
 		}
 	}
 	return bestOf(votes)
@@ -108,36 +108,26 @@ func alike(want, have string) float64 {
 	if want == have {
 		return 1
 	}
-	p := newPairs(want)
-	return 0.95 * float64(p.sharedWith(have)) / max(float64(p.count), 1)
+	pairs := pairsOf(want)
+	return 0.95 * float64(shared(pairs, have)) / max(float64(len(pairs)), 1)
 }
 
-// pairs is the set of adjacent bytes in a line.
-type pairs struct {
-	set   map[[2]byte]int // to the last line that had it
-	count int
-	turn  int
-}
-
-func newPairs(s string) *pairs {
-	p := &pairs{set: map[[2]byte]int{}}
+// pairsOf returns the different pairs of adjacent bytes in a line.
+func pairsOf(s string) (pairs []string) {
 	s = s[:min(len(s), maxCompared)]
-	for i := 1; i < len(s); i++ {
-		p.set[[2]byte{s[i-1], s[i]}] = 0
+	for i := range max(len(s)-1, 0) {
+		if pair := s[i : i+2]; strings.Index(s, pair) == i {
+			pairs = append(pairs, pair)
+		}
 	}
-	p.count = len(p.set)
-	return p
+	return pairs
 }
 
-// sharedWith counts the pairs that s has too.
-func (p *pairs) sharedWith(s string) int {
+// shared counts the pairs that s has.
+func shared(pairs []string, s string) (n int) {
 	s = s[:min(len(s), maxCompared)]
-	p.turn++
-	n := 0
-	for i := 1; i < len(s); i++ {
-		key := [2]byte{s[i-1], s[i]}
-		if last, ok := p.set[key]; ok && last != p.turn {
-			p.set[key] = p.turn
+	for _, pair := range pairs {
+		if strings.Contains(s, pair) {
 			n++
 		}
 	}
