@@ -90,6 +90,8 @@ func ParsePatch(text string) ([]FilePatch, error) {
 var (
 	// hereDocument matches the line before a patch that was written for a shell.
 	hereDocument = lazy.Regexp(`^<<(EOF|'EOF'|"EOF")$`)
+	// fileHeader matches the first line of a file's changes.
+	fileHeader = lazy.Regexp(`^\*\*\* (Add|Update|Delete) File: (.*)$`)
 	// lineNumbers matches what follows @@ in a unified diff. It is ignored: models count wrong.
 	lineNumbers = lazy.Regexp(`^-\d+(,\d+)? \+\d+(,\d+)? @@`)
 )
@@ -153,10 +155,8 @@ func (p *patchReader) short() string { return humanize.Cut(p.lines[p.n], maxQuot
 // file reads the changes of a file, from its header on.
 func (p *patchReader) file(mark string) (FilePatch, error) {
 	f := FilePatch{Line: p.n + 1}
-	for _, kind := range []PatchKind{PatchAdd, PatchUpdate, PatchDelete} {
-		if path, ok := strings.CutPrefix(mark, "*** "+string(kind)+" File: "); ok {
-			f.Kind, f.Path = kind, path
-		}
+	if m := fileHeader().FindStringSubmatch(mark); m != nil {
+		f.Kind, f.Path = PatchKind(m[1]), m[2]
 	}
 	switch {
 	case mark == "":

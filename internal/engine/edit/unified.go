@@ -69,20 +69,16 @@ const longPart = 500
 
 // context writes unchanged lines.
 func (c Comparison) context(b *strings.Builder, lines string) {
-	if c.part == 0 {
-		writeLines(b, ' ', lines)
-		return
-	}
-	for _, line := range linesOf(lines) {
+	for line := range strings.Lines(lines) {
 		writeLines(b, ' ', shortPart(line, c.part))
 	}
 }
 
-// shortPart omits the middle of a long unchanged part of a line.
+// shortPart omits the middle of a long unchanged part of a line, unless all is shown (0).
 func shortPart(s string, part int) string {
 	const mark = 40 // it replaces more than it is long
 	n := len(s) - 2*part
-	if n <= mark {
+	if n <= mark || part == 0 {
 		return s
 	}
 	return strings.ToValidUTF8(s[:part], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
@@ -100,13 +96,10 @@ func shortened(old, now string, part int) (string, string) {
 
 // hunkRange writes a range as diff and patch do: an empty one names the line before it.
 func hunkRange(line, count int) string {
-	switch count {
-	case 0:
-		return fmt.Sprintf("%d,0", line)
-	case 1:
+	if count == 1 {
 		return fmt.Sprint(line + 1)
 	}
-	return fmt.Sprintf("%d,%d", line+1, count)
+	return fmt.Sprintf("%d,%d", line+min(count, 1), count)
 }
 
 func writeLines(b *strings.Builder, mark byte, lines string) {
@@ -131,12 +124,11 @@ func linesBefore(s string, at, n int) (start, count int) {
 // linesAfter returns the end of up to n lines that begin at offset at, and how many there are.
 func linesAfter(s string, at, n int) (end, count int) {
 	for count < n && at < len(s) {
-		next := strings.IndexByte(s[at:], '\n')
-		if next < 0 {
-			return len(s), count + 1
+		next := strings.IndexByte(s[at:], '\n') + 1
+		if next == 0 {
+			next = len(s) - at
 		}
-		at += next + 1
-		count++
+		at, count = at+next, count+1
 	}
 	return at, count
 }
