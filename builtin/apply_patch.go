@@ -66,11 +66,11 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 	if err != nil {
 		return nil, tool.BadParam("input", "%v. Nothing was changed.", err)
 	}
-	p := &patch{files: f, dir: dir, lines: map[string]int{}}
 	inv := &tool.Invocation{}
+	p := &patch{files: f, dir: dir, inv: inv, lines: map[string]int{}}
 	for _, one := range parsed {
 		err := p.add(one)
-		inv.Access, inv.Description = p.access, humanize.List(p.names, 3)
+		inv.Description = humanize.List(p.names, 3)
 		if err != nil {
 			return inv, atLine(one.Line, err)
 		}
@@ -83,13 +83,16 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 
 // patch is the changes of a call.
 type patch struct {
-	files  *files
-	dir    string // in which relative paths begin
-	list   []*change
-	names  []string       // what is done to which file
-	lines  map[string]int // of the patch, by the paths that they name
-	access []tool.Access
+	files *files
+	dir   string // in which relative paths begin
+	inv   *tool.Invocation
+	list  []*change
+	names []string       // what is done to which file
+	lines map[string]int // of the patch, by the paths that they name
 }
+
+// orUpdate is what to do if an added file exists.
+const orUpdate = `. Use "*** Update File:" to change it, or delete it first in another call`
 
 // add plans the change of one file.
 func (p *patch) add(one edit.FilePatch) error {
@@ -102,7 +105,7 @@ func (p *patch) add(one edit.FilePatch) error {
 	switch one.Kind {
 	case edit.PatchAdd:
 		var o original
-		if o, err = p.free(at); err == nil {
+		if o, err = p.files.fresh(toPatch, at, orUpdate); err == nil {
 			c, err = p.files.withContent(toPatch, o, one.Content)
 		}
 	case edit.PatchDelete:
@@ -134,7 +137,7 @@ func (p *patch) move(c *change, one edit.FilePatch) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.free(to)
+	o, err := p.files.fresh(toPatch, to, orUpdate)
 	if err != nil {
 		return err
 	}
@@ -166,23 +169,13 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 		name = filepath.Join(p.dir, name) // as models are trained to name files in patches
 	}
 	at, err := p.files.at(toPatch, "input", name, ignore.File)
-	p.access = append(p.access, writes(at.Abs)...)
+	p.inv.Access = append(p.inv.Access, writes(at.Abs)...)
 	if known := p.lines[at.Abs]; err == nil && known > 0 {
 		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one "+
 			"header", known)
 	}
 	p.lines[at.Abs] = line
 	return at, err
-}
-
-// free returns a file that doesn't exist yet.
-func (p *patch) free(at workspace.Path) (original, error) {
-	o, err := p.files.original(toPatch, at)
-	if err == nil && o.exists {
-		err = toPatch.errorf(createOfExisting, at, "it exists. Use \"*** Update File:\" to change it, or delete it "+
-			"first in another call")
-	}
-	return o, err
 }
 
 // deleted plans the deletion of a file.

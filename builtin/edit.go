@@ -103,13 +103,10 @@ func (a editArgs) all() ([]edit.Edit, error) {
 // replaced returns the change that replacements make, or a new file.
 func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 	if edits[0].Old == "" {
-		o, err := f.original(toEdit, p)
-		switch {
-		case err != nil:
+		o, err := f.fresh(toEdit, p, ", and an empty old_string makes a new file; name the text to replace"+
+			f.offer.hint("write_file", ", or use write_file to replace all of it"))
+		if err != nil {
 			return nil, err
-		case o.exists:
-			return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
-				"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
 		}
 		return f.withContent(toEdit, o, edits[0].New)
 	}
@@ -120,6 +117,15 @@ func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 	return f.revise(toEdit, p, texts, func(o original) (edit.Result, error) {
 		return edit.Apply(o.doc.Text, edits)
 	})
+}
+
+// fresh returns a file that doesn't exist yet. The error for an existing one says what to do instead.
+func (f *files) fresh(a action, p workspace.Path, instead string) (original, error) {
+	o, err := f.original(a, p)
+	if err == nil && o.exists {
+		err = a.errorf(createOfExisting, p, "it exists%s", instead)
+	}
+	return o, err
 }
 
 // revise returns the change that the edits of a dialect make to a file. In their texts, secrets are put in place of

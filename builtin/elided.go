@@ -37,8 +37,11 @@ func omission(path, was, now string) (number int, line string) {
 	prose := slices.Contains(proseEndings, strings.ToLower(filepath.Ext(path)))
 	for i, l := range strings.Split(now, "\n") {
 		text := strings.TrimSpace(l)
+		if len(text) < 3 || len(text) > 120 || !elides(text, prose) {
+			continue
+		}
 		same := func(l string) bool { return strings.TrimSpace(l) == text }
-		if len(text) >= 3 && len(text) <= 120 && elides(text, prose) && !slices.ContainsFunc(strings.Split(was, "\n"), same) {
+		if !slices.ContainsFunc(strings.Split(was, "\n"), same) {
 			return i + 1, text
 		}
 	}
@@ -53,5 +56,6 @@ func elides(line string, prose bool) bool {
 	}
 	words = strings.Trim(words, "[]()<> ")
 	bare := strings.Trim(words, ".… :[]()<>")
-	return comment && elidedComment().MatchString(bare) || dotted().MatchString(words) && elidedDotted().MatchString(bare)
+	return comment && elidedComment().MatchString(bare) ||
+		dotted().MatchString(words) && elidedDotted().MatchString(bare)
 }
