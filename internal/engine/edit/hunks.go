@@ -110,7 +110,7 @@ func scopeOf(text, scope string) (start, end, count int) {
 
 func startsWord(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return s != "" && (r == '_' || isWord(r))
+	return s != "" && (r == '_' || r >= utf8.RuneSelf || isWord(r))
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

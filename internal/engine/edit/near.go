@@ -77,7 +77,7 @@ func (p place) near(old []string) *Near {
 		if a.old < 0 {
 			continue
 		}
-		d, differs := difference(old[a.old], p.window[a.have], !p.whole && a.old == 0)
+		d, differs := difference(old[a.old], p.window[a.have], !p.whole, a.old == 0)
 		if d.Line = p.start + a.have + 1; differs && len(n.Differences) < maxNamed {
 			n.Differences = append(n.Differences, d)
 		}
@@ -105,8 +105,9 @@ func insideLines(place string, old []string, first, last string) string {
 	if len(old) > 1 && strings.TrimSpace(old[0]) != "" && strings.HasSuffix(first, old[0]) {
 		place = place[len(first)-len(old[0]):]
 	}
-	if end := old[len(old)-1]; len(old) > 1 && strings.HasPrefix(last, end) {
-		place = place[:len(place)-len(last)+len(end)]
+	end := old[len(old)-1]
+	if after := len(last) - len(end); len(old) > 1 && after <= len(place) && strings.HasPrefix(last, end) {
+		place = place[:len(place)-after]
 	} else if !strings.HasSuffix(end, "\n") {
 		place = strings.TrimSuffix(place, "\n")
 	}
@@ -199,15 +200,16 @@ func common(a, b string) (start, end int) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// difference compares a line of Old with one of the text. The first may begin inside it, and one without a newline end.
-func difference(want, have string, first bool) (d Difference, differs bool) {
+// difference compares a line of Old with one of the text. A partial Old may begin inside its first line, and end inside
+// its last one, which has no newline then.
+func difference(want, have string, partial, first bool) (d Difference, differs bool) {
 	want, have, whole := strings.TrimSuffix(want, "\n"), strings.TrimSuffix(have, "\n"), strings.HasSuffix(want, "\n")
 	skipped := 0
-	if first {
+	if partial && first {
 		skipped = alignment(want, have)
 	}
 	rest := have[skipped:]
-	if want == rest || !whole && strings.HasPrefix(rest, want) {
+	if want == rest || partial && !whole && strings.HasPrefix(rest, want) {
 		return d, false
 	}
 	same, _ := common(want, rest)
@@ -220,7 +222,8 @@ func alignment(want, have string) int {
 	if strings.HasSuffix(have, want) {
 		return len(have) - len(want)
 	}
-	start := strings.ToValidUTF8(want[:min(len(want), 8)], "")
+	runes := []rune(want[:min(len(want), 8*utf8.UTFMax)])
+	start := string(runes[:min(len(runes), 8)])
 	if strings.TrimSpace(start) == "" {
 		return 0
 	}
