@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"context"
-	"crypto/rand"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +13,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
-	"github.com/adze-dev/adze/internal/engine/leftover"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -69,16 +66,16 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 	if err != nil {
 		return nil, tool.BadParam("input", "%v. Nothing was changed.", err)
 	}
-	p := &patch{files: f, dir: dir, lines: map[string]int{}}
 	inv := &tool.Invocation{}
+	p := &patch{files: f, dir: dir, inv: inv, lines: map[string]int{}}
 	for _, one := range parsed {
 		err := p.add(one)
-		inv.Access, inv.Description = p.access, described(p.names)
+		inv.Description = humanize.List(p.names, 3)
 		if err != nil {
 			return inv, atLine(one.Line, err)
 		}
 	}
-	f.invoke(inv, p.list, f.said, func(shown tool.FileDiff, text string) any {
+	f.invoke(inv, p.list, f.said, func(_ *change, shown tool.FileDiff, text string) any {
 		return applyPatchArgs{edit.WholePatch(shown.Path, shown.Original, text)}
 	})
 	return inv, nil
@@ -86,13 +83,16 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 
 // patch is the changes of a call.
 type patch struct {
-	files  *files
-	dir    string // in which relative paths begin
-	list   []*change
-	names  []string       // what is done to which file
-	lines  map[string]int // of the patch, by the paths that they name
-	access []tool.Access
+	files *files
+	dir   string // in which relative paths begin
+	inv   *tool.Invocation
+	list  []*change
+	names []string       // what is done to which file
+	lines map[string]int // of the patch, by the paths that they name
 }
+
+// orUpdate is what to do if an added file exists.
+const orUpdate = `. Use "*** Update File:" to change it, or delete it first in another call`
 
 // add plans the change of one file.
 func (p *patch) add(one edit.FilePatch) error {
@@ -105,7 +105,7 @@ func (p *patch) add(one edit.FilePatch) error {
 	switch one.Kind {
 	case edit.PatchAdd:
 		var o original
-		if o, err = p.free(at); err == nil {
+		if o, err = p.files.fresh(toPatch, at, orUpdate); err == nil {
 			c, err = p.files.withContent(toPatch, o, one.Content)
 		}
 	case edit.PatchDelete:
@@ -116,9 +116,6 @@ func (p *patch) add(one edit.FilePatch) error {
 			texts = append(texts, &one.Hunks[i].Old, &one.Hunks[i].New)
 		}
 		c, err = p.files.revise(toPatch, at, texts, func(o original) (edit.Result, error) {
-			if len(one.Hunks) == 0 { // it is only moved
-				return edit.Result{}, nil
-			}
 			return edit.ApplyHunks(o.doc.Text, one.Hunks)
 		})
 		if err == nil && one.To != "" {
@@ -140,7 +137,7 @@ func (p *patch) move(c *change, one edit.FilePatch) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.free(to)
+	o, err := p.files.fresh(toPatch, to, orUpdate)
 	if err != nil {
 		return err
 	}
@@ -172,7 +169,7 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 		name = filepath.Join(p.dir, name) // as models are trained to name files in patches
 	}
 	at, err := p.files.at(toPatch, "input", name, ignore.File)
-	p.access = append(p.access, writes(at.Abs)...)
+	p.inv.Access = append(p.inv.Access, writes(at.Abs)...)
 	if known := p.lines[at.Abs]; err == nil && known > 0 {
 		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one "+
 			"header", known)
@@ -181,61 +178,16 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 	return at, err
 }
 
-// free returns a file that doesn't exist yet.
-func (p *patch) free(at workspace.Path) (original, error) {
-	o, err := p.files.original(toPatch, at)
-	if err == nil && o.exists {
-		err = toPatch.errorf(createOfExisting, at, "it exists. Use \"*** Update File:\" to change it, or delete it "+
-			"first in another call")
-	}
-	return o, err
-}
-
 // deleted plans the deletion of a file.
 func (p *patch) deleted(at workspace.Path) (*change, error) {
-	given := at.Given
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(given)); err == nil {
-		given = filepath.Join(dir, filepath.Base(given))
-	}
-	if info, err := os.Lstat(given); err == nil && info.Mode()&os.ModeSymlink != 0 {
+	if info, err := os.Lstat(at.Given); err == nil && info.Mode()&os.ModeSymlink != 0 {
 		return nil, toPatch.errorf(editPreparation, at, "it is reached by a link. Name the file, or use a command")
 	}
-	o, err := p.files.original(toPatch, at)
-	if err == nil {
-		err = p.files.checkEditable(toPatch, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c, err := p.files.withContent(toPatch, o, "")
+	c, err := p.files.revise(toPatch, at, nil, func(o original) (edit.Result, error) {
+		return edit.Result{Spans: []edit.Span{{End: len(o.doc.Text)}}}, nil
+	})
 	if err == nil {
 		c.deletes = true
 	}
 	return c, err
-}
-
-// described is what is done to files, in one line.
-func described(names []string) string {
-	const most = 3
-	if n := len(names); n > most {
-		return strings.Join(names[:most], ", ") + ", and " + humanize.Count(n-most, "more file")
-	}
-	return strings.Join(names, ", ")
-}
-
-// batchPrefix is the prefix of directories with the old contents of files that a patch changes.
-const batchPrefix = "patch-"
-
-// batch returns a new directory for the old contents of files, which a later session restores if this one is killed.
-func (l *leftovers) batch(state string) string {
-	if state == "" || l.log == nil {
-		return ""
-	}
-	var random [8]byte
-	rand.Read(random[:])
-	dir := filepath.Join(state, batchPrefix+hex.EncodeToString(random[:]))
-	if l.log.Add(leftover.Batch, dir) != nil {
-		return ""
-	}
-	return dir
 }

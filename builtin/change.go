@@ -38,15 +38,11 @@ type change struct {
 
 // with returns the change that turns the file into now.
 func (o original) with(a action, now *text.Document) *change {
-	old := ""
-	if o.doc != nil {
-		old = o.doc.Text
-	}
 	c := &change{action: a, was: o, now: now}
-	if text := now.Text; c.large() { // only parts of it are shown, which the executor masks
-		c.diff = edit.Compare(old, text)
+	if c.large() { // only parts of it are shown, which the executor masks
+		c.diff = edit.Compare(o.text(), now.Text)
 	} else {
-		c.diff = edit.Compare(o.mask(old), o.mask(text))
+		c.diff = edit.Compare(o.mask(o.text()), o.mask(now.Text))
 	}
 	c.newHash = sync.OnceValue(func() workspace.Hash {
 		if raw := now.Raw(); raw != nil {
@@ -59,13 +55,21 @@ func (o original) with(a action, now *text.Document) *change {
 	return c
 }
 
-// withContent returns the change that gives the file a content in UTF-8.
+// withContent returns the change that gives the file another content: like the old text, or in UTF-8.
 func (f *files) withContent(a action, o original, content string) (*change, error) {
 	content, err := f.restore(a, o, content)
 	if err != nil {
 		return nil, err
 	}
-	now, err := text.DecodeAs([]byte(content), text.UTF8)
+	var now *text.Document
+	if o.doc == nil || !o.exists {
+		now, err = text.DecodeAs([]byte(content), text.UTF8)
+	} else if n, line := omission(o.path.Abs, o.doc.Text, content); n > 0 {
+		return nil, a.errorf(incompleteContent, o.path, "line %d (%s) stands for omitted text, and nothing was "+
+			"written. Give the whole content%s", n, line, f.offer.hint("edit", ", or change a part with edit"))
+	} else {
+		now, err = o.doc.Rewrite(content)
+	}
 	if err != nil {
 		return nil, a.failure(o.path, err)
 	}
@@ -81,27 +85,25 @@ func (c *change) none() bool {
 func (c *change) large() bool { return max(c.was.size, c.now.Size()) > edit.Large }
 
 // fileDiff shows the whole change, including line endings. Of a large file it shows only the diff.
-func (c *change) fileDiff() tool.FileDiff {
-	name := filepath.Base(c.was.path.Abs)
+func (c *change) fileDiff(name string) tool.FileDiff {
 	d := tool.FileDiff{File: name, Path: c.was.path.Abs}
-	diff := c.diff
-	if !c.large() {
+	diff, proposed := c.diff, name+"\tProposed"
+	if c.large() {
+		diff = diff.Short()
+	} else {
 		d.New = c.was.mask(c.now.Text)
 	}
 	if c.was.exists && !c.large() {
-		old := ""
-		if c.was.doc != nil {
-			old = c.was.mask(c.was.doc.Text)
-		}
+		old := c.was.mask(c.was.text())
 		if before, after, ok := c.withLineEnds(); ok {
 			old, d.New, diff = before, after, edit.Compare(before, after)
 		}
 		d.Original = &old
 	}
-	if c.large() {
-		diff = diff.Short()
+	if c.deletes {
+		proposed = "/dev/null"
 	}
-	d.Diff = diff.Unified(name+"\tCurrent", name+"\tProposed")
+	d.Diff = diff.Unified(name+"\tCurrent", proposed)
 	s := diff.Stat()
 	d.Stat = &tool.DiffStat{
 		ModelAddedLines: s.AddedLines, ModelRemovedLines: s.RemovedLines,
@@ -116,8 +118,8 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 	if c.was.doc == nil || c.was.doc.Encoding != text.UTF8 {
 		return "", "", false
 	}
-	old, now := endsOf(c.was.doc), endsOf(c.now)
-	if old == now && old != mixed || old == none || now == none && old != mixed {
+	old, now, mixed := endsOf(c.was.doc), endsOf(c.now), ends{true, true}
+	if old != mixed && (old == now || old == ends{} || now == ends{}) {
 		return "", "", false
 	}
 	return c.was.mask(withoutMark(c.was.bytes())), c.was.mask(withoutMark(c.now.Bytes())), true
@@ -125,26 +127,12 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 
 func withoutMark(content []byte) string { return strings.TrimPrefix(string(content), "\ufeff") }
 
-// ends is the kind of line endings of a text.
-type ends int
-
-const (
-	none ends = iota
-	lf
-	crlf
-	mixed
-)
+// ends is the line endings that a text has.
+type ends struct{ lf, crlf bool }
 
 func endsOf(d *text.Document) ends {
-	switch e := d.LineEnds(); {
-	case e.LF > 0 && e.CRLF > 0:
-		return mixed
-	case e.CRLF > 0:
-		return crlf
-	case e.LF > 0:
-		return lf
-	}
-	return none
+	e := d.LineEnds()
+	return ends{e.LF > 0, e.CRLF > 0}
 }
 
 // warnings returns changes that a user may not see in the diff.
@@ -152,11 +140,8 @@ func (c *change) warnings(diff string) []string {
 	var out []string
 	if c.was.doc == nil {
 		out = append(out, "the file is binary; all of it is replaced")
-	} else if c.was.exists && c.was.doc.Encoding != text.UTF8 {
-		old, now := c.was.doc.LineEnds(), c.now.LineEnds()
-		if (old.CRLF > 0) != (now.CRLF > 0) || (old.LF > 0) != (now.LF > 0) {
-			out = append(out, "changes line endings")
-		}
+	} else if c.was.exists && c.was.doc.Encoding != text.UTF8 && endsOf(c.was.doc) != endsOf(c.now) {
+		out = append(out, "changes line endings")
 	}
 	if tool.Hidden(strings.ReplaceAll(diff, "\r", "")) {
 		out = append(out, "contains invisible characters (shown escaped)")
@@ -166,7 +151,7 @@ func (c *change) warnings(diff string) []string {
 
 // prepareChange prepares a call that changes one file as plan returns.
 func (f *files) prepareChange(a action, verb, name string, plan func(workspace.Path) (*change, error),
-	whole func(shown tool.FileDiff, text string) any) (*tool.Invocation, error) {
+	whole reworking) (*tool.Invocation, error) {
 	p, err := f.at(a, "file_path", name, ignore.File)
 	inv := &tool.Invocation{Description: verb + " " + p.Rel, Access: writes(p.Abs)}
 	if err != nil {
@@ -188,16 +173,18 @@ func (f *files) prepareChange(a action, verb, name string, plan func(workspace.P
 // written.
 type saying func(list []*change, notes []string, dialect tool.Dialect) string
 
-// invoke completes the invocation of a call that makes changes. whole, if it isn't nil, returns the arguments that give
-// the only changed file another text.
-func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole func(tool.FileDiff, string) any) {
+// reworking returns the arguments of a call that gives the only changed file another text.
+type reworking func(c *change, shown tool.FileDiff, text string) any
+
+// invoke completes the invocation of a call that makes changes. whole may be nil.
+func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole reworking) {
 	shown := fileDiff(list)
 	inv.Confirm = shown
 	for _, c := range list {
 		inv.Replaces = append(inv.Replaces, c.replaces()...)
 	}
 	if len(list) == 1 && !list[0].deletes && !list[0].large() && whole != nil {
-		inv.Rework = func(text string) json.RawMessage { return rework(whole(shown, text)) }
+		inv.Rework = func(text string) json.RawMessage { return rework(whole(list[0], shown, text)) }
 	}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		for _, c := range list {
@@ -218,18 +205,13 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole 
 // fileDiff shows all changes of a call as one diff.
 func fileDiff(list []*change) tool.FileDiff {
 	if len(list) == 1 && !list[0].deletes {
-		return list[0].fileDiff()
+		return list[0].fileDiff(filepath.Base(list[0].was.path.Abs))
 	}
 	all, files := tool.FileDiff{Stat: &tool.DiffStat{}}, 0
 	for _, c := range list {
-		d, at := c.fileDiff(), c.was.path.Rel
-		now := at + "\tProposed"
-		if c.deletes {
-			now = "/dev/null"
-		}
-		if _, body, ok := strings.Cut(d.Diff, "\n@@"); ok {
-			all.Diff += fmt.Sprintf("--- %s\tCurrent\n+++ %s\n@@%s", at, now, body)
-		}
+		at := c.was.path.Rel
+		d := c.fileDiff(at)
+		all.Diff += d.Diff
 		all.Stat.ModelAddedLines += d.Stat.ModelAddedLines
 		all.Stat.ModelRemovedLines += d.Stat.ModelRemovedLines
 		all.Stat.ModelAddedChars += d.Stat.ModelAddedChars

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -61,12 +62,8 @@ func editFile(f *files) tool.Tool {
 			}
 			return f.prepareChange(toEdit, verb, a.Path, func(p workspace.Path) (*change, error) {
 				return f.replaced(p, edits)
-			}, func(shown tool.FileDiff, text string) any {
-				old := ""
-				if shown.Original != nil {
-					old = *shown.Original
-				}
-				return editArgs{Path: shown.Path, Old: &old, New: &text}
+			}, func(_ *change, shown tool.FileDiff, text string) any {
+				return editArgs{Path: shown.Path, Old: cmp.Or(shown.Original, new(string)), New: &text}
 			})
 		},
 	})
@@ -106,13 +103,10 @@ func (a editArgs) all() ([]edit.Edit, error) {
 // replaced returns the change that replacements make, or a new file.
 func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 	if edits[0].Old == "" {
-		o, err := f.original(toEdit, p)
-		switch {
-		case err != nil:
+		o, err := f.fresh(toEdit, p, ", and an empty old_string makes a new file; name the text to replace"+
+			f.offer.hint("write_file", ", or use write_file to replace all of it"))
+		if err != nil {
 			return nil, err
-		case o.exists:
-			return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
-				"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
 		}
 		return f.withContent(toEdit, o, edits[0].New)
 	}
@@ -123,6 +117,15 @@ func (f *files) replaced(p workspace.Path, edits []edit.Edit) (*change, error) {
 	return f.revise(toEdit, p, texts, func(o original) (edit.Result, error) {
 		return edit.Apply(o.doc.Text, edits)
 	})
+}
+
+// fresh returns a file that doesn't exist yet. The error for an existing one says what to do instead.
+func (f *files) fresh(a action, p workspace.Path, instead string) (original, error) {
+	o, err := f.original(a, p)
+	if err == nil && o.exists {
+		err = a.errorf(createOfExisting, p, "it exists%s", instead)
+	}
+	return o, err
 }
 
 // revise returns the change that the edits of a dialect make to a file. In their texts, secrets are put in place of
@@ -162,13 +165,9 @@ func (f *files) checkEditable(a action, o original) error {
 
 // revised returns the change that found edits make.
 func (o original) revised(a action, result edit.Result) (*change, error) {
-	spans := make([]text.Edit, len(result.Spans))
-	for i, s := range result.Spans {
-		spans[i] = text.Edit(s)
-	}
-	now, err := o.doc.Replace(spans...)
+	now, err := o.doc.Replace(result.Spans...)
 	if err != nil {
-		return nil, unwritable(a, o.path, err)
+		return nil, a.failure(o.path, err)
 	}
 	c := o.with(a, now)
 	c.found = result

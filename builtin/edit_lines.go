@@ -38,11 +38,9 @@ func editLines(f *files) tool.Tool {
 		Description: strings.TrimSpace(editLinesText), RuleNames: editNames(linesName), Kind: tool.Edit,
 		Deferred: true, Dialect: tool.AnchorDialect,
 		Prepare: func(ctx context.Context, a editLinesArgs) (*tool.Invocation, error) {
-			var c *change
-			return f.prepareChange(toEditLines, "edit", a.Path, func(p workspace.Path) (_ *change, err error) {
-				c, err = f.linesReplaced(p, a.Edits)
-				return c, err
-			}, func(shown tool.FileDiff, text string) any {
+			return f.prepareChange(toEditLines, "edit", a.Path, func(p workspace.Path) (*change, error) {
+				return f.linesReplaced(p, a.Edits)
+			}, func(c *change, shown tool.FileDiff, text string) any {
 				return editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(c.was.doc.Text, text))}}
 			})
 		},

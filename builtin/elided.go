@@ -2,37 +2,31 @@ package builtin
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
-// elisions are patterns of lines that stand for code which they omit, as models write them.
-type elisions struct {
-	comment *regexp.Regexp // a whole line: its text
-	plain   *regexp.Regexp // the text of a comment
-	dotted  *regexp.Regexp // a text that begins or ends with dots
-}
+// Parts of the patterns of texts that stand for code which they omit, as models write them.
+const (
+	elidedThing = `(?:code|file|contents?|functions?|methods?|class|implementation|logic|imports|lines|tests)`
+	elidedStays = ` (?:(?:is |are )?(?:unchanged|the same|as before|as is|omitted|here)|remains? (?:unchanged|the same)` +
+		`|stays? (?:unchanged|the same)|goes here|omitted for brevity)`
+	elision = `(?:the )?(?:rest|remainder) of (?:the |this |your )?(?:\w+ )?` + elidedThing + `(?:` + elidedStays + `)?` +
+		`|(?:your |the )?existing (?:code|content|implementation|logic)(?:` + elidedStays + `)?` +
+		`|(?:your |the )?(?:existing|previous|original|remaining|other) ` + elidedThing + elidedStays +
+		`|` + elidedThing + elidedStays + `|(?:the )?rest` + elidedStays + `|omitted for brevity`
+	dottedElision = elision + `|(?:the )?(?:rest|remainder)|unchanged|omitted|same as before` +
+		`|(?:your |the )?(?:other|existing|remaining|previous|unchanged) \w+(?: \w+)?(?:` + elidedStays + `)?`
+)
 
-var elided = sync.OnceValue(func() elisions {
-	const (
-		things = `(?:code|file|contents?|functions?|methods?|class|implementation|logic|imports|lines|tests)`
-		stays  = ` (?:(?:is |are )?(?:unchanged|the same|as before|as is|omitted|here)|remains? (?:unchanged|the same)` +
-			`|stays? (?:unchanged|the same)|goes here|omitted for brevity)`
-		plain = `(?:the )?(?:rest|remainder) of (?:the |this |your )?(?:\w+ )?` + things + `(?:` + stays + `)?` +
-			`|(?:your |the )?existing (?:code|content|implementation|logic)(?:` + stays + `)?` +
-			`|(?:your |the )?(?:existing|previous|original|remaining|other) ` + things + stays +
-			`|` + things + stays + `|(?:the )?rest` + stays + `|omitted for brevity`
-		dotted = plain + `|(?:the )?(?:rest|remainder)|unchanged|omitted|same as before` +
-			`|(?:your |the )?(?:other|existing|remaining|previous|unchanged) \w+(?: \w+)?(?:` + stays + `)?`
-	)
-	whole := func(s string) *regexp.Regexp { return regexp.MustCompile(`^(?i:` + s + `)$`) }
-	return elisions{
-		comment: regexp.MustCompile(`^(?:\{?/\*+|//+|#+|--+|<!--|;+|%+|\*) *(.*?) *(?:\*+/\}?|-->)?$`),
-		plain:   whole(plain), dotted: whole(dotted),
-	}
-})
+var (
+	commentLine   = lazy.Regexp(`^(?:\{?/\*+|//+|#+|--+|<!--|;+|%+|\*) *(.*?) *(?:\*+/\}?|-->)?$`)
+	dotted        = lazy.Regexp(`^(?:\.\.\.|…)|(?:\.\.\.|…)$`)
+	elidedComment = lazy.Regexp(`^(?i:` + elision + `)$`)
+	elidedDotted  = lazy.Regexp(`^(?i:` + dottedElision + `)$`)
+)
 
 // proseEndings are of files in which a line with # or * is no comment.
 var proseEndings = []string{".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ".org", ".tex"}
@@ -41,29 +35,27 @@ var proseEndings = []string{".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc",
 // the old content has the same line; 0 without one.
 func omission(path, was, now string) (number int, line string) {
 	prose := slices.Contains(proseEndings, strings.ToLower(filepath.Ext(path)))
-	n := 0
-	for l := range strings.Lines(now) {
-		n++
+	for i, l := range strings.Split(now, "\n") {
 		text := strings.TrimSpace(l)
-		if len(text) < 3 || len(text) > 120 || !elided().matches(text, prose) {
+		if len(text) < 3 || len(text) > 120 || !elides(text, prose) {
 			continue
 		}
 		same := func(l string) bool { return strings.TrimSpace(l) == text }
 		if !slices.ContainsFunc(strings.Split(was, "\n"), same) {
-			return n, text
+			return i + 1, text
 		}
 	}
 	return 0, ""
 }
 
-func (e elisions) matches(text string, prose bool) bool {
-	words, comment := text, false
-	if m := e.comment.FindStringSubmatch(text); m != nil {
+// elides reports whether a line is a comment, or a text with dots, that stands for code.
+func elides(line string, prose bool) bool {
+	words, comment := line, false
+	if m := commentLine().FindStringSubmatch(line); m != nil {
 		words, comment = m[1], !prose
 	}
 	words = strings.Trim(words, "[]()<> ")
 	bare := strings.Trim(words, ".… :[]()<>")
-	dots := strings.HasPrefix(words, "...") || strings.HasSuffix(words, "...") || strings.HasPrefix(words, "…") ||
-		strings.HasSuffix(words, "…")
-	return dots && e.dotted.MatchString(bare) || comment && e.plain.MatchString(bare)
+	return comment && elidedComment().MatchString(bare) ||
+		dotted().MatchString(words) && elidedDotted().MatchString(bare)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
+	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 	"github.com/adze-dev/adze/tool"
@@ -167,6 +168,7 @@ var (
 func (a action) failure(p workspace.Path, err error) error {
 	var typed *tool.Error
 	var special *workspace.NotRegularError
+	var char *text.UnencodableError
 	switch {
 	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded):
@@ -180,6 +182,9 @@ func (a action) failure(p workspace.Path, err error) error {
 		}
 		return a.errorf(kind, p, "it is %s, not a regular file; only regular files can be read or changed",
 			special.Kind)
+	case errors.As(err, &char):
+		return a.errorf(a.otherwise, p, "%w; write it with characters that this encoding has, or convert the file to "+
+			"UTF-8 with a command first", char)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return a.errorf(a.otherwise, p, "it has no end: reading it waits for news")
 	case errors.Is(err, fs.ErrNotExist):

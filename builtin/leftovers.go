@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,8 +54,20 @@ func (l *leftovers) writing(dir string) {
 	_ = l.log.Add(leftover.Files, dir) // without it, a later write there removes temporary files
 }
 
-// cachePrefix is the prefix of directories of caches.
-const cachePrefix = "adze-cache-"
+// batch returns a new directory for the old contents of files, which a later session restores if this one is killed.
+func (l *leftovers) batch(state string) string {
+	dir := filepath.Join(state, batchPrefix+rand.Text())
+	if state == "" || l.log == nil || l.log.Add(leftover.Batch, dir) != nil {
+		return ""
+	}
+	return dir
+}
+
+// The prefixes of directories with the old contents of files that a patch changes, and of caches.
+const (
+	batchPrefix = "patch-"
+	cachePrefix = "adze-cache-"
+)
 
 // makeCache creates the directory of caches of a session, and returns its path without links.
 func (l *leftovers) makeCache() (string, error) {
@@ -64,9 +75,7 @@ func (l *leftovers) makeCache() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var random [8]byte
-	rand.Read(random[:])
-	dir := filepath.Join(temp, cachePrefix+hex.EncodeToString(random[:]))
+	dir := filepath.Join(temp, cachePrefix+rand.Text())
 	_ = l.log.Add(leftover.Tree, dir) // without it, a killed session leaves it
 	return dir, os.Mkdir(dir, 0o700)
 }

@@ -47,6 +47,14 @@ func (o original) bytes() []byte {
 	return o.content
 }
 
+// text returns the text; "" if it isn't one.
+func (o original) text() string {
+	if o.doc == nil {
+		return ""
+	}
+	return o.doc.Text
+}
+
 // original reads the file that a call would change. A missing file is an empty text.
 func (f *files) original(a action, p workspace.Path) (original, error) {
 	o := original{path: p, sums: f.sums, mask: f.values.Mask().String}

@@ -64,7 +64,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				}
 				return inv, nil
 			}
-			inv.Confirm = c.fileDiff()
+			inv.Confirm = fileDiff([]*change{c})
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				notes, c, err := f.commitFact(ctx, c, fact)
 				if err != nil {
@@ -74,8 +74,8 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				if remembered != nil {
 					remembered(p.Abs)
 				}
-				return tool.Result{Content: []tool.Part{tool.Text(savedText(fact, c) + notes)}, Display: c.fileDiff()},
-					nil
+				said := []tool.Part{tool.Text(savedText(fact, c) + notes)}
+				return tool.Result{Content: said, Display: fileDiff([]*change{c})}, nil
 			}
 			return inv, nil
 		},
@@ -147,7 +147,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	}
 	doc, err := o.doc.Rewrite(now)
 	if err != nil {
-		return nil, false, unwritable(a, p, err)
+		return nil, false, a.failure(p, err)
 	}
 	return o.with(a, doc), true, nil
 }

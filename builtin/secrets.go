@@ -130,11 +130,7 @@ func placeholderIn(args json.RawMessage) (name, param string) {
 
 // restore returns a text for a file with secrets in place of their placeholders.
 func (f *files) restore(a action, o original, text string) (string, error) {
-	content := ""
-	if o.doc != nil {
-		content = o.doc.Text
-	}
-	restored, name, err := f.values.Table().Restore(text, content)
+	restored, name, err := f.values.Table().Restore(text, o.text())
 	if err == nil {
 		return restored, nil
 	}

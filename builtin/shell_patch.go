@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/tool"
 )
@@ -38,6 +39,9 @@ func (p patching) Reroute(raw json.RawMessage) (tool.Tool, json.RawMessage) {
 		rework(applyPatchArgs{input})
 }
 
+// quotedDocument matches the first line of apply_patch with a here-document.
+var quotedDocument = lazy.Regexp(`^` + patchName + `[ \t]*<<[ \t]*(['"])([^'"\\ $` + "`" + `\n]+)(['"])[ \t\r]*\n`)
+
 // patchOf reads a command that is apply_patch with a quoted here-document, optionally after "cd DIR &&".
 func patchOf(line string) (dir, input string, ok bool) {
 	line = strings.TrimSpace(line)
@@ -49,14 +53,10 @@ func patchOf(line string) (dir, input string, ok bool) {
 		}
 		dir, line = words.Words[1], strings.TrimSpace(after)
 	}
-	head, body, _ := strings.Cut(line, "\n")
-	rest, ok := strings.CutPrefix(strings.TrimSpace(head), patchName)
-	word, here := strings.CutPrefix(strings.TrimSpace(rest), "<<")
-	word = strings.TrimSpace(word)
-	if !ok || !here || len(word) < 3 || word[0] != '\'' && word[0] != '"' || word[len(word)-1] != word[0] ||
-		strings.ContainsAny(word[1:len(word)-1], "'\"\\ $`") {
+	m := quotedDocument().FindStringSubmatch(line)
+	if m == nil || m[1] != m[3] {
 		return "", "", false
 	}
-	input, after, ended := strings.Cut("\n"+body+"\n", "\n"+word[1:len(word)-1]+"\n")
+	input, after, ended := strings.Cut(line[len(m[0])-1:]+"\n", "\n"+m[2]+"\n")
 	return dir, strings.TrimPrefix(input, "\n") + "\n", ended && strings.TrimSpace(after) == ""
 }

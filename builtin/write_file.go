@@ -3,11 +3,9 @@ package builtin
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -33,7 +31,7 @@ func writeFile(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toWrite, "write", a.Path, func(p workspace.Path) (*change, error) {
 				return f.overwrite(p, a.Content)
-			}, func(shown tool.FileDiff, text string) any { return writeFileArgs{shown.Path, text} })
+			}, func(_ *change, shown tool.FileDiff, text string) any { return writeFileArgs{shown.Path, text} })
 		},
 	})
 }
@@ -47,32 +45,7 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	if err := f.checkRead(toWrite, o, true); err != nil {
 		return nil, err
 	}
-	if o.doc == nil || !o.exists {
-		return f.withContent(toWrite, o, content)
-	}
-	if content, err = f.restore(toWrite, o, content); err != nil {
-		return nil, err
-	}
-	if n, line := omission(p.Abs, o.doc.Text, content); n > 0 {
-		return nil, toWrite.errorf(incompleteContent, p, "line %d (%s) stands for omitted text, and "+
-			"nothing was written. Give the whole content%s",
-			n, line, f.offer.hint("edit", ", or change a part with edit"))
-	}
-	now, err := o.doc.Rewrite(content)
-	if err != nil {
-		return nil, unwritable(toWrite, p, err)
-	}
-	return o.with(toWrite, now), nil
-}
-
-// unwritable returns the error for text that the file's encoding can't represent.
-func unwritable(a action, p workspace.Path, err error) error {
-	var char *text.UnencodableError
-	if errors.As(err, &char) {
-		return a.errorf(a.otherwise, p, "%w; write it with characters that this encoding has, or convert the file to "+
-			"UTF-8 with a command first", char)
-	}
-	return a.failure(p, err)
+	return f.withContent(toWrite, o, content)
 }
 
 // unchanged returns the invocation of a call that changes nothing: it only reads, and needs no approval.
@@ -91,7 +64,7 @@ func (f *files) unchanged(c *change) *tool.Invocation {
 			}
 			return tool.Result{
 				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already has exactly this content.", p.Abs))},
-				Display: c.fileDiff(),
+				Display: fileDiff([]*change{c}),
 			}, nil
 		},
 	}

@@ -133,12 +133,13 @@ func modelKeys() []key {
 			name: "model.editDialect", preset: `"auto"`, shape: enumShape(editDialects()),
 			about: "How the model writes edits: replace (edit), patch (apply_patch), anchors (edit_lines, " +
 				"with anchors in read_file), or auto, by the model's name.",
-			put: putEditDialect,
+			put: choice(editDialects(), `"auto", "replace", "patch" or "anchors"`,
+				func(s *Settings) *string { return &s.Model.Dialect }),
 		},
 		{
 			name: "model.cacheTtl", preset: `"5m"`, shape: enumShape(cacheTTLs()),
 			about: "How long Anthropic caches the start of requests: 5m, or 1h, which costs more to write.",
-			put:   putCacheTTL,
+			put:   choice(cacheTTLs(), `"5m" or "1h"`, func(s *Settings) *string { return &s.Model.CacheTTL }),
 		},
 	}
 }
@@ -147,30 +148,21 @@ func editDialects() []string {
 	return []string{"auto", string(tool.ReplaceDialect), string(tool.PatchDialect), string(tool.AnchorDialect)}
 }
 
-func putEditDialect(s *Settings, g given) (note string, err error) {
-	var said string
-	if json.Unmarshal(g.json(), &said) != nil || !slices.Contains(editDialects(), said) {
-		return "", mustBe(`"auto", "replace", "patch" or "anchors"`, g)
-	}
-	s.Model.Dialect = said
-	if said == editDialects()[0] {
-		s.Model.Dialect = ""
-	}
-	return "", nil
-}
-
 func cacheTTLs() []string { return []string{"5m", "1h"} }
 
-func putCacheTTL(s *Settings, g given) (note string, err error) {
-	var said string
-	if json.Unmarshal(g.json(), &said) != nil || !slices.Contains(cacheTTLs(), said) {
-		return "", mustBe(`"5m" or "1h"`, g)
+// choice reads one of several values. The first one, the default, is saved as "".
+func choice(values []string, want string, at func(*Settings) *string) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (note string, err error) {
+		var said string
+		if json.Unmarshal(g.json(), &said) != nil || !slices.Contains(values, said) {
+			return "", mustBe(want, g)
+		}
+		if said == values[0] {
+			said = ""
+		}
+		*at(s) = said
+		return "", nil
 	}
-	s.Model.CacheTTL = said
-	if said == cacheTTLs()[0] {
-		s.Model.CacheTTL = "" // the server's default
-	}
-	return "", nil
 }
 
 // putEnforced reads the only API that may be used. An unknown one can't be used, so it is an error in every file.

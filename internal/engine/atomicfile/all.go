@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
@@ -69,8 +71,8 @@ const planName = "plan.json"
 
 func (b *batch) run(steps []Step) (out []Outcome, err error) {
 	defer func() {
-		for i := len(b.writes) - 1; i >= 0; i-- {
-			b.writes[i].close(err != nil)
+		for _, w := range slices.Backward(b.writes) {
+			w.close(err != nil)
 		}
 		if b.dir != "" && !errors.Is(err, errNotUndone) {
 			os.RemoveAll(b.dir)
@@ -88,7 +90,7 @@ func (b *batch) run(steps []Step) (out []Outcome, err error) {
 		b.at(i)
 		if err := w.commit(); err != nil {
 			err = failure(steps[i].Path, err)
-			if back := undo(b.undo[:i+1]); back != nil {
+			if back := undo(b.dir, b.undo[:i+1]); back != nil {
 				err = fmt.Errorf("%w, and %w: %w", err, errNotUndone, back)
 			}
 			return nil, &StepError{i, err}
@@ -147,82 +149,57 @@ func (b *batch) save() error {
 	}
 	for i, u := range b.undo {
 		if u.Old {
-			if err := saveSynced(filepath.Join(b.dir, strconv.Itoa(i)), u.content); err != nil {
+			if _, err := Write(filepath.Join(b.dir, strconv.Itoa(i)), u.content, Options{Mode: 0o600}); err != nil {
 				return err
 			}
 		}
 	}
 	plan, err := json.Marshal(b.undo)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = Write(filepath.Join(b.dir, planName), plan, Options{Mode: 0o600})
 	}
-	path := filepath.Join(b.dir, planName)
-	if err := saveSynced(path+".new", plan); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-func saveSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return err
 }
 
 // Recover undoes the steps of a batch whose process was killed, and reports whether dir is gone. A file that has
 // another content by now is skipped.
 func Recover(dir string) (gone bool) {
 	plan, err := os.ReadFile(filepath.Join(dir, planName))
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // no step was begun, or all were done
-		return os.RemoveAll(dir) == nil
-	case err != nil:
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a plan, no step was begun, or all were done
 		return false
 	}
 	var steps []undoStep
-	if json.Unmarshal(plan, &steps) == nil {
-		for i := range steps {
-			if steps[i].Old {
-				if steps[i].content, err = os.ReadFile(filepath.Join(dir, strconv.Itoa(i))); err != nil {
-					return false
-				}
+	_ = json.Unmarshal(plan, &steps) // an incomplete plan has no steps
+	for i := range steps {
+		if steps[i].Old {
+			if steps[i].content, err = os.ReadFile(filepath.Join(dir, strconv.Itoa(i))); err != nil {
+				return false
 			}
 		}
-		if undo(steps) != nil {
-			return false
-		}
 	}
-	return os.RemoveAll(dir) == nil
+	return undo(dir, steps) == nil && os.RemoveAll(dir) == nil
 }
 
 // undo undoes steps, the last one first. Steps that weren't done, and files that another program changed, are skipped.
-func undo(steps []undoStep) error {
+// What a file has that must be written in place is saved in dir.
+func undo(dir string, steps []undoStep) error {
 	var failed error
-	for i := len(steps) - 1; i >= 0; i-- {
+	for _, u := range slices.Backward(steps) {
+		w := &write{path: u.Path, base: filepath.Base(u.Path), opts: Options{Old: u.New, Mode: u.Mode, Roots: u.Roots,
+			Canonical: true, Backup: cmp.Or(dir, os.TempDir())}}
+		if u.Old {
+			w.content = inMemory(u.content)
+		}
+		err := w.run()
 		var changed *ChangedError
-		if err := steps[i].undo(); err != nil && !errors.As(err, &changed) {
-			failed = errors.Join(failed, fmt.Errorf("restore %s: %w", steps[i].Path, nofollow.Cause(err)))
+		if err != nil && !errors.As(err, &changed) {
+			failed = errors.Join(failed, fmt.Errorf("restore %s: %w", u.Path, nofollow.Cause(err)))
+		}
+		for _, made := range slices.Backward(u.Made) {
+			if err == nil {
+				_ = os.Remove(made) // unless it contains something else by now
+			}
 		}
 	}
 	return failed
-}
-
-func (u *undoStep) undo() error {
-	w := &write{path: u.Path, base: filepath.Base(u.Path), opts: Options{Old: u.New, Mode: u.Mode, Roots: u.Roots,
-		Canonical: true}}
-	if u.Old {
-		w.content = inMemory(u.content)
-	}
-	if dir, err := os.MkdirTemp("", "adze-undo-"); err == nil { // for a file that is written in place
-		w.opts.Backup = dir
-		defer os.RemoveAll(dir)
-	}
-	err := w.run()
-	for i := len(u.Made) - 1; i >= 0 && err == nil; i-- {
-		_ = os.Remove(u.Made[i]) // unless it contains something else by now
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
@@ -31,7 +32,7 @@ type anchors struct {
 func (a *anchors) name(line int) (p Place, anchor string) {
 	a.skip(line - 1)
 	p = Place{Start: a.at, Line: line}
-	if a.skip(line); a.line != line || p.Start == a.at {
+	if a.skip(line); a.at == p.Start {
 		return p, ""
 	}
 	p.End = a.at
@@ -47,19 +48,19 @@ func (a *anchors) skip(line int) {
 	for a.line < line && a.at < len(a.text) {
 		const block = 16 << 10
 		part := a.text[a.at:min(a.at+block, len(a.text))]
-		lines := strings.Count(part, "\n")
-		if lines >= line-a.line { // its end is in this part
+		if lines := strings.Count(part, "\n"); a.line+lines < line {
+			a.line += lines
+		} else { // the line ends in this part
 			end := 0
 			for ; a.line < line; a.line++ {
 				end += strings.IndexByte(part[end:], '\n') + 1
 			}
-			part, lines = part[:end], 0
-		} else if a.at+len(part) == len(a.text) && !strings.HasSuffix(part, "\n") {
-			lines++
+			part = part[:end]
 		}
 		a.sum = crc32.Update(a.sum, crc32.IEEETable, []byte(part))
-		a.at, a.line = a.at+len(part), a.line+lines
+		a.at += len(part)
 	}
+	a.line = max(a.line, line) // the last one may have no newline
 }
 
 // find returns the line that a text begins with the anchor of, and the length of the anchor; 0 without one.
@@ -68,10 +69,9 @@ func (a *anchors) find(text string) (p Place, size int) {
 	if m == nil {
 		return p, 0
 	}
-	if n, err := strconv.Atoi(m[1]); err == nil && n > 0 {
-		if p, name := a.name(n); name == fmt.Sprint(n, ":", m[2]) {
-			return p, len(m[0])
-		}
+	n, _ := strconv.Atoi(m[1])
+	if at, name := a.name(n); name == fmt.Sprint(n, ":", m[2]) {
+		p = at
 	}
 	return p, len(m[0])
 }
@@ -165,7 +165,8 @@ func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error
 		if p.Line == 0 {
 			digits, _, _ := strings.Cut(anchor, ":")
 			n, _ := strconv.Atoi(strings.TrimSpace(digits))
-			stale.Anchors, stale.lines = append(stale.Anchors, strconv.Quote(shortLine(anchor))), append(stale.lines, n)
+			stale.Anchors = append(stale.Anchors, strconv.Quote(humanize.Cut(anchor, maxQuoted)))
+			stale.lines = append(stale.lines, n)
 		}
 		return p
 	}
@@ -181,7 +182,7 @@ func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error
 	if len(stale.lines) > 0 {
 		return Result{}, stale
 	}
-	matches := make([]Match, len(edits))
+	found := make([][]candidate, len(edits))
 	for i, p := range places {
 		if p.End <= p.Start {
 			return Result{}, &BatchError{i, errors.New("the last line is before the first")}
@@ -195,9 +196,9 @@ func ApplyLines(text string, earlier []Version, edits []LineEdit) (Result, error
 		if e.New = strings.TrimSuffix(e.New, "\n"); edits[i].New != "" && strings.HasSuffix(e.Old, "\n") {
 			e.New += "\n"
 		}
-		matches[i] = matchAt(text, []candidate{{p, &e}}, Exact)
+		found[i] = []candidate{{Place: p, edit: &e}}
 	}
-	return together(text, matches)
+	return together(text, found)
 }
 
 // removeFrom removes anchors that were copied with lines: those of the text, and all if each line has one.

@@ -29,18 +29,23 @@ func Compare(old, new string) Comparison {
 	if old == new {
 		return c
 	}
-	start := commonStart(old, new)
+	start := strings.LastIndexByte(old[:sameStart(old, new)], '\n') + 1
 	oldEnd, newEnd := commonEnd(old, new, start)
 	oldLines, newLines := linesOf(old[start:oldEnd]), linesOf(new[start:newEnd])
-	d := differ{line: strings.Count(old[:start], "\n"), at: start, found: ChangedLines(oldLines, newLines)}
-	c.changes = d.changes(oldLines, newLines)
+	line, oldAt, newAt := strings.Count(old[:start], "\n"), startsOf(oldLines, start), startsOf(newLines, start)
+	for _, d := range ChangedLines(oldLines, newLines) {
+		c.changes = append(c.changes, change{
+			oldStart: oldAt[d.Start], oldEnd: oldAt[d.End], newStart: newAt[d.ReplStart], newEnd: newAt[d.ReplEnd],
+			oldLine: line + d.Start, oldCount: d.End - d.Start,
+			newLine: line + d.ReplStart, newCount: d.ReplEnd - d.ReplStart,
+		})
+	}
 	return c
 }
 
 // ChangedLines returns the ranges of lines that differ, in order.
 func ChangedLines(old, new []string) []lcs.Diff {
-	var d differ
-	d.number(old, new)
+	d := differ{old: old, new: new}
 	d.diff(0, len(old), 0, len(new), 0)
 	return d.found
 }
@@ -48,8 +53,8 @@ func ChangedLines(old, new []string) []lcs.Diff {
 // block is how many bytes are compared at once.
 const block = 1 << 10
 
-// commonStart returns the length of the longest common prefix of whole lines.
-func commonStart(a, b string) int {
+// sameStart returns the length of the longest common prefix.
+func sameStart(a, b string) int {
 	n, limit := 0, min(len(a), len(b))
 	for n+block <= limit && a[n:n+block] == b[n:n+block] {
 		n += block
@@ -57,23 +62,29 @@ func commonStart(a, b string) int {
 	for n < limit && a[n] == b[n] {
 		n++
 	}
-	return strings.LastIndexByte(a[:n], '\n') + 1
+	return n
+}
+
+// sameEnd returns the length of the longest common suffix.
+func sameEnd(a, b string) int {
+	i, j := len(a), len(b)
+	for i >= block && j >= block && a[i-block:i] == b[j-block:j] {
+		i, j = i-block, j-block
+	}
+	for i > 0 && j > 0 && a[i-1] == b[j-1] {
+		i, j = i-1, j-1
+	}
+	return len(a) - i
 }
 
 // commonEnd returns where in a and in b, from start on, the longest common suffix of whole lines begins.
 func commonEnd(a, b string, start int) (int, int) {
-	i, j := len(a), len(b)
-	for i-block >= start && j-block >= start && a[i-block:i] == b[j-block:j] {
-		i, j = i-block, j-block
-	}
-	for i > start && j > start && a[i-1] == b[j-1] {
-		i, j = i-1, j-1
-	}
+	n := sameEnd(a[start:], b[start:])
+	i, j := len(a)-n, len(b)-n
 	if (i == start || a[i-1] == '\n') && (j == start || b[j-1] == '\n') {
 		return i, j
 	}
-	n := strings.IndexByte(a[i:], '\n')
-	if n < 0 {
+	if n = strings.IndexByte(a[i:], '\n'); n < 0 {
 		return len(a), len(b)
 	}
 	return i + n + 1, j + n + 1
@@ -82,27 +93,8 @@ func commonEnd(a, b string, start int) (int, int) {
 // differ finds the differences of two lists of lines: it uses lines that occur once in both as anchors, in their
 // longest common order, and a bounded search between them.
 type differ struct {
-	old, new []rune // lines as numbers; equal lines have equal ones
+	old, new []string
 	found    []lcs.Diff
-	line, at int // where the lists begin in their texts
-}
-
-// number gives each distinct line a number.
-func (d *differ) number(old, new []string) {
-	numbers := make(map[string]rune, len(old))
-	each := func(lines []string) []rune {
-		out := make([]rune, len(lines))
-		for i, line := range lines {
-			n, ok := numbers[line]
-			if !ok {
-				n = rune(len(numbers))
-				numbers[line] = n
-			}
-			out[i] = n
-		}
-		return out
-	}
-	d.old, d.new = each(old), each(new)
 }
 
 // maxAnchoring bounds the recursion of anchors between anchors.
@@ -127,7 +119,7 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 		anchors = inOrder(uniqueInBoth(d.old[i1:i2], d.new[j1:j2]))
 	}
 	if len(anchors) == 0 {
-		for _, f := range lcs.DiffRunes(d.old[i1:i2], d.new[j1:j2]) {
+		for _, f := range lcs.DiffLines(d.old[i1:i2], d.new[j1:j2]) {
 			d.add(lcs.Diff{Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd})
 		}
 		return
@@ -153,15 +145,14 @@ func (d *differ) add(f lcs.Diff) {
 type anchor struct{ old, new int }
 
 // uniqueInBoth returns the lines that occur exactly once in each list, by their position in the first.
-func uniqueInBoth(old, new []rune) []anchor {
+func uniqueInBoth(old, new []string) []anchor {
 	type seen struct{ old, new, at int }
-	lines := make(map[rune]*seen, len(old))
+	lines := make(map[string]*seen, len(old))
 	for _, n := range old {
-		if s := lines[n]; s != nil {
-			s.old++
-		} else {
-			lines[n] = &seen{old: 1}
+		if lines[n] == nil {
+			lines[n] = &seen{}
 		}
+		lines[n].old++
 	}
 	for j, n := range new {
 		if s := lines[n]; s != nil {
@@ -202,30 +193,14 @@ func inOrder(anchors []anchor) []anchor {
 	return out
 }
 
-// changes converts the result to positions in the texts.
-func (d *differ) changes(oldLines, newLines []string) []change {
-	var out []change
-	oldAt, newAt := d.at, d.at
-	i, j := 0, 0
-	for _, f := range d.found {
-		for ; i < f.Start; i++ {
-			oldAt += len(oldLines[i])
-		}
-		for ; j < f.ReplStart; j++ {
-			newAt += len(newLines[j])
-		}
-		c := change{oldStart: oldAt, newStart: newAt, oldLine: d.line + i, newLine: d.line + j,
-			oldCount: f.End - f.Start, newCount: f.ReplEnd - f.ReplStart}
-		for ; i < f.End; i++ {
-			oldAt += len(oldLines[i])
-		}
-		for ; j < f.ReplEnd; j++ {
-			newAt += len(newLines[j])
-		}
-		c.oldEnd, c.newEnd = oldAt, newAt
-		out = append(out, c)
+// startsOf returns where lines begin, the first one at an offset, and where the last one ends.
+func startsOf(lines []string, at int) []int {
+	starts := append(make([]int, 0, len(lines)+1), at)
+	for _, line := range lines {
+		at += len(line)
+		starts = append(starts, at)
 	}
-	return out
+	return starts
 }
 
 // Stat counts what a change adds and removes: lines, and their characters.

@@ -43,6 +43,11 @@ func (r Rung) String() string {
 	return [...]string{"nothing", "line endings", "trailing blanks", "typographic characters", "indentation"}[r]
 }
 
+// ignored is what the normal form of a rung ignores; 0: texts are compared as they are.
+func (r Rung) ignored() forgiven {
+	return [...]forgiven{0, 0, trailing, trailing | typography, trailing | typography | leading}[r]
+}
+
 // Span replaces text[Start:End] with New.
 type Span struct {
 	Start, End int
@@ -71,13 +76,13 @@ type Match struct {
 // Apply makes the replacements of a Match found in text.
 func (m Match) Apply(text string) string { return replace(text, m.Spans) }
 
-func replace(text string, spans []Span) string {
-	size := len(text)
-	for _, s := range spans {
-		size += len(s.New) - (s.End - s.Start)
-	}
+func replace(text string, spans []Span) string { return Splice("", text, spans) }
+
+// Splice returns the text after replacements in order, with start before it.
+func Splice(start, text string, spans []Span) string {
 	var b strings.Builder
-	b.Grow(size)
+	b.Grow(len(start) + len(text) + grown(spans))
+	b.WriteString(start)
 	at := 0
 	for _, s := range spans {
 		b.WriteString(text[at:s.Start])
@@ -86,6 +91,15 @@ func replace(text string, spans []Span) string {
 	}
 	b.WriteString(text[at:])
 	return b.String()
+}
+
+// grown is how much longer a text is after replacements.
+func grown(spans []Span) int {
+	n := 0
+	for _, s := range spans {
+		n += len(s.New) - (s.End - s.Start)
+	}
+	return n
 }
 
 // Find looks for e.Old in text, rung by rung, and returns the first rung with exactly one place. A rung with several
@@ -101,18 +115,18 @@ func Find(text string, e Edit) (Match, error) {
 		return Match{}, &NoChangeError{}
 	}
 	q := query{Edit: e}
-	found, rung := q.search(text)
+	found := q.search(text)
 	switch {
 	case len(found) == 0:
 		return Match{}, q.missing(text)
 	case len(found) > 1 && !e.All:
-		return Match{}, ambiguous(text, found, rung)
-	case rung > LineEndings:
+		return Match{}, ambiguous(text, found)
+	case found[0].rung > LineEndings:
 		if line := doneAt(text, unixLines(e).New, found[0].Place); line > 0 {
 			return Match{}, &NoChangeError{Line: line}
 		}
 	}
-	m := matchAt(text, found, rung)
+	m := matchAt(text, found)
 	if len(m.Spans) == 0 {
 		return Match{}, &NoChangeError{Line: m.Places[0].Line}
 	}
@@ -131,10 +145,11 @@ type query struct {
 type candidate struct {
 	Place
 	edit *Edit
+	rung Rung
 }
 
 // search returns the places on the first rung that has some.
-func (q query) search(text string) ([]candidate, Rung) {
+func (q query) search(text string) []candidate {
 	last := Indentation
 	if q.All {
 		last = LineEndings
@@ -145,34 +160,36 @@ func (q query) search(text string) ([]candidate, Rung) {
 			e = unixLines(e) // if Old has no "\r\n", that of New is a habit of the author: the file decides
 		}
 		var found []candidate
-		switch rung {
-		case Exact, LineEndings:
-			for _, p := range occurrences(text, e.Old, e.All, func(p Place) bool { return q.fits(text, p) }) {
-				found = append(found, candidate{p, &e})
-			}
-			start, ok := atEnd(text, e.Old)
-			if ok && (q.lines && !q.strict || rung == LineEndings && len(found) == 0) {
-				found = append(found, candidate{Place{Start: start, End: len(text)}, withoutEnd(e)})
-			}
-		case TrailingBlanks:
-			found = looksAlike(text, e, trailing)
-		case Typography:
-			found = looksAlike(text, e, trailing|typography)
-		default:
-			found = reindented(text, e)
+		if ignored := rung.ignored(); ignored != 0 {
+			found = looksAlike(text, e, ignored)
+			free(text)
+		} else {
+			found = q.literal(text, e, rung)
 		}
 		found = slices.DeleteFunc(found, func(c candidate) bool { return !q.fits(text, c.Place) })
 		if rung == Exact && e.New != q.New {
 			rung = LineEndings
 		}
-		if rung > LineEndings {
-			free(text)
+		for i := range found {
+			found[i].rung = rung
 		}
 		if len(found) > 0 {
-			return found, rung
+			return found
 		}
 	}
-	return nil, 0
+	return nil
+}
+
+// literal returns the places that equal e.Old, or end a text without its newline.
+func (q query) literal(text string, e Edit, rung Rung) (found []candidate) {
+	for _, p := range occurrences(text, e.Old, e.All, func(p Place) bool { return q.fits(text, p) }) {
+		found = append(found, candidate{Place: p, edit: &e})
+	}
+	start, ok := atEnd(text, e.Old)
+	if ok && (q.lines && !q.strict || rung == LineEndings && len(found) == 0) && !strings.HasSuffix(text, "\n") {
+		found = append(found, candidate{Place: Place{Start: start, End: len(text)}, edit: withoutEnd(e)})
+	}
+	return found
 }
 
 // fits reports whether a place is where the query needs it.
@@ -201,17 +218,16 @@ func unixLines(e Edit) Edit {
 // too, because any could be meant.
 func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 	var places []Place
-	for at := 0; all || len(places) < maxPlaces; {
-		i := strings.Index(text[at:], old)
-		if i < 0 {
-			break
-		}
-		p := Place{Start: at + i, End: at + i + len(old)}
-		if fits(p) {
+	step := 1
+	if all {
+		step = len(old)
+	}
+	for at := range each(text, old, step) {
+		if p := (Place{Start: at, End: at + len(old)}); fits(p) {
 			places = append(places, p)
 		}
-		if at = p.Start + 1; all {
-			at = p.End
+		if !all && len(places) == maxPlaces {
+			break
 		}
 	}
 	return places
@@ -219,31 +235,24 @@ func occurrences(text, old string, all bool, fits func(Place) bool) []Place {
 
 // matchAt returns the match at places, each of which equals the Old of its edit apart from what the rung ignores. Of
 // several, all change in the same way.
-func matchAt(text string, found []candidate, rung Rung) Match {
-	m := Match{Rung: rung}
-	m.Spans = narrow(text, found[0].Place, found[0].edit.Old, found[0].edit.New, rung)
-	first := len(m.Spans)
-	for i, c := range found {
-		m.Places = append(m.Places, c.Place)
-		for _, s := range m.Spans[:first] {
-			if by := c.Start - found[0].Start; i > 0 {
-				m.Spans = append(m.Spans, Span{s.Start + by, s.End + by, s.New})
-			}
+func matchAt(text string, found []candidate) Match {
+	m := Match{Rung: found[0].rung}
+	spans := narrow(text, found[0])
+	line, at := 1, 0
+	for _, c := range found {
+		line += strings.Count(text[at:c.Start], "\n")
+		at = c.Start
+		m.Places = append(m.Places, Place{c.Start, c.End, line})
+		for _, s := range spans {
+			by := c.Start - found[0].Start
+			m.Spans = append(m.Spans, Span{s.Start + by, s.End + by, s.New})
 		}
 	}
-	numberLines(text, m.Places)
 	return m
 }
 
-// numberLines sets the line of each place. Places are in order.
-func numberLines(text string, places []Place) {
-	line, at := 1, 0
-	for i := range places {
-		line += strings.Count(text[at:places[i].Start], "\n")
-		at = places[i].Start
-		places[i].Line = line
-	}
-}
+// lineAt returns the line of an offset, counted from 1.
+func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
 
 // Result is the result of several edits.
 type Result struct {
@@ -277,11 +286,11 @@ func Apply(text string, edits []Edit) (Result, error) {
 	return r, nil
 }
 
-// together returns the result of matches in the same text that don't overlap.
-func together(text string, matches []Match) (Result, error) {
-	r := Result{Matches: matches}
-	for _, m := range matches {
-		r.Spans = append(r.Spans, m.Spans...)
+// together returns the result of edits at places in the same text that don't overlap.
+func together(text string, found [][]candidate) (r Result, err error) {
+	for _, places := range found {
+		m := matchAt(text, places)
+		r.Matches, r.Spans = append(r.Matches, m), append(r.Spans, m.Spans...)
 	}
 	slices.SortStableFunc(r.Spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	if unchanged(text, r.Spans) {
@@ -290,23 +299,12 @@ func together(text string, matches []Match) (Result, error) {
 	return r, nil
 }
 
-// unchanged reports whether replace(text, spans) is text.
+// unchanged reports whether spans don't change the text.
 func unchanged(text string, spans []Span) bool {
-	at, same := 0, 0 // same: how much of text the result begins with
-	next := func(part string) bool {
-		if !strings.HasPrefix(text[same:], part) {
-			return false
-		}
-		same += len(part)
-		return true
+	if len(spans) < 2 {
+		return len(spans) == 0 || text[spans[0].Start:spans[0].End] == spans[0].New
 	}
-	for _, s := range spans {
-		if !next(text[at:s.Start]) || !next(s.New) {
-			return false
-		}
-		at = s.End
-	}
-	return next(text[at:]) && same == len(text)
+	return grown(spans) == 0 && replace(text, spans) == text
 }
 
 // Large is the size of a text that shouldn't be in memory more often than necessary.
@@ -325,33 +323,34 @@ func compose(first []Span, between string, second []Span) []Span {
 	if len(first) == 0 {
 		return second
 	}
+	type part struct {
+		Span        // of between
+		grown  int  // how much longer it made the original
+		second bool // it is replaced
+	}
+	var parts []part
+	shift := 0 // offset of between relative to the original
+	for _, s := range first {
+		n := grown([]Span{s})
+		parts = append(parts, part{Span: Span{Start: s.Start + shift, End: s.End + shift + n}, grown: n})
+		shift += n
+	}
+	for _, s := range second {
+		parts = append(parts, part{Span: s, second: true})
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.Start, b.Start) })
 	var out []Span
-	shift := 0 // offset of between relative to the original, after the spans of first seen so far
-	for len(first) > 0 || len(second) > 0 {
-		start := len(between)
-		if len(first) > 0 {
-			start = first[0].Start + shift
-		}
-		if len(second) > 0 {
-			start = min(start, second[0].Start)
-		}
-		end, origStart := start, start-shift
+	shift = 0
+	for len(parts) > 0 {
+		start, end, before := parts[0].Start, parts[0].End, shift
 		var inside []Span
-		for {
-			if len(first) > 0 && first[0].Start+shift <= end {
-				s := first[0]
-				end = max(end, s.Start+shift+len(s.New))
-				shift += len(s.New) - (s.End - s.Start)
-				first = first[1:]
-			} else if len(second) > 0 && second[0].Start <= end {
-				end = max(end, second[0].End)
-				inside = append(inside, Span{second[0].Start - start, second[0].End - start, second[0].New})
-				second = second[1:]
-			} else {
-				break
+		for ; len(parts) > 0 && parts[0].Start <= end; parts = parts[1:] {
+			p := parts[0]
+			if end, shift = max(end, p.End), shift+p.grown; p.second {
+				inside = append(inside, Span{p.Start - start, p.End - start, p.New})
 			}
 		}
-		out = append(out, Span{origStart, end - shift, replace(between[start:end], inside)})
+		out = append(out, Span{start - before, end - shift, replace(between[start:end], inside)})
 	}
 	return out
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/lazy"
 )
@@ -40,15 +40,10 @@ type AmbiguousError struct {
 // maxLinesNamed bounds the line numbers in an AmbiguousError.
 const maxLinesNamed = 20
 
-func ambiguous(text string, found []candidate, rung Rung) *AmbiguousError {
-	e := &AmbiguousError{Rung: rung, Count: len(found)}
-	var places []Place
+func ambiguous(text string, found []candidate) *AmbiguousError {
+	e := &AmbiguousError{Rung: found[0].rung, Count: len(found)}
 	for _, c := range found[:min(len(found), maxLinesNamed)] {
-		places = append(places, c.Place)
-	}
-	numberLines(text, places)
-	for _, p := range places {
-		e.Lines = append(e.Lines, p.Line)
+		e.Lines = append(e.Lines, lineAt(text, c.Start))
 	}
 	return e
 }
@@ -105,15 +100,16 @@ func (q query) missing(text string) error {
 	return err
 }
 
-// minApplied is how many nonblank characters New must have to show that an edit was applied before. Shorter text, such
-// as a brace or "return x", occurs in many files.
+// minApplied is how many nonblank characters New must have, with a letter or digit, to show that an edit was applied
+// before. Shorter text, such as a brace or "return x", occurs in many files.
 const minApplied = 10
 
 // appliedAt returns the line at which New shows that the edit was applied before; 0 if it wasn't. New must occur once,
 // as whole lines, and nothing else may be similar to Old.
 func (q query) appliedAt(text string, err *NotFoundError) int {
 	lines := strings.TrimRight(strings.TrimLeft(q.New, "\n"), " \t\n")
-	if len(err.Hints) > 0 || !substantial(lines) {
+	bare := strings.Join(strings.Fields(lines), "")
+	if len(err.Hints) > 0 || utf8.RuneCountInString(bare) < minApplied || !strings.ContainsFunc(bare, isWord) {
 		return 0
 	}
 	found := occurrences(text, lines, true, func(p Place) bool {
@@ -123,33 +119,16 @@ func (q query) appliedAt(text string, err *NotFoundError) int {
 	if len(found) != 1 {
 		return 0
 	}
-	numberLines(text, found)
-	line := found[0].Line
+	line := lineAt(text, found[0].Start)
 	if n := err.Nearest; n != nil && (n.Last < line || n.First > line+strings.Count(lines, "\n")) {
 		return 0
 	}
 	if q.All { // looser rungs were not tried
-		q.All = false
-		if other, _ := q.search(text); len(other) > 0 {
+		if q.All = false; len(q.search(text)) > 0 {
 			return 0
 		}
 	}
 	return line
-}
-
-// substantial reports whether s has minApplied nonblank characters, including a letter or a digit.
-func substantial(s string) bool {
-	n, word := 0, false
-	for _, r := range s {
-		if !unicode.IsSpace(r) {
-			n++
-		}
-		word = word || unicode.IsLetter(r) || unicode.IsDigit(r)
-		if n >= minApplied && word {
-			return true
-		}
-	}
-	return false
 }
 
 // hints names mistakes in Old after whose correction it would match. They are named, not corrected: New has them too,
@@ -172,19 +151,14 @@ func hints(text, old string) []string {
 }
 
 // lineNumber matches "12→", "12:", "12|" or "12<tab>" at the start of a line.
-var lineNumber = lazy.Regexp(`^ *\d+(?:→|\t|: ?|\| ?)`)
+var lineNumber = lazy.Regexp(`(?m)^ *\d+(?:→|\t|: ?|\| ?)`)
 
 // withoutLineNumbers removes the numbers of all lines, or nothing.
 func withoutLineNumbers(old string) string {
-	lines := linesOf(old)
-	for i, line := range lines {
-		number := lineNumber().FindString(line)
-		if number == "" {
-			return old
-		}
-		lines[i] = line[len(number):]
+	if len(lineNumber().FindAllString(old, -1)) < len(linesOf(old)) {
+		return old
 	}
-	return strings.Join(lines, "")
+	return lineNumber().ReplaceAllString(old, "")
 }
 
 func unescape(old string) string {

@@ -7,16 +7,21 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // ApplyHunks finds the places of all hunks in a text, as whole lines, on the rungs of [Find]. Hunks are in the order of
 // their places. If several places fit, the lines of Scopes decide, and then the order; they never guess. The error is a
 // *[PatchError] or a *[NoChangeError].
 func ApplyHunks(text string, hunks []Hunk) (Result, error) {
-	found, rungs := make([][]candidate, len(hunks)), make([]Rung, len(hunks))
+	if len(hunks) == 0 { // the file is only moved
+		return Result{}, nil
+	}
+	found := make([][]candidate, len(hunks))
 	for i, h := range hunks {
 		var err error
-		if found[i], rungs[i], err = h.places(text); err != nil {
+		if found[i], err = h.places(text); err != nil {
 			return Result{}, &PatchError{h.Line, err}
 		}
 	}
@@ -24,13 +29,9 @@ func ApplyHunks(text string, hunks []Hunk) (Result, error) {
 		if len(found[i]) == 1 {
 			return Result{}, &PatchError{hunks[i].Line, errOutOfOrder}
 		}
-		return Result{}, &PatchError{hunks[i].Line, ambiguous(text, found[i], rungs[i])}
+		return Result{}, &PatchError{hunks[i].Line, ambiguous(text, found[i])}
 	}
-	matches := make([]Match, len(hunks))
-	for i := range found {
-		matches[i] = matchAt(text, found[i], rungs[i])
-	}
-	return together(text, matches)
+	return together(text, found)
 }
 
 var (
@@ -41,23 +42,22 @@ var (
 )
 
 // places returns where a hunk fits.
-func (h Hunk) places(text string) ([]candidate, Rung, error) {
+func (h Hunk) places(text string) ([]candidate, error) {
 	q := query{Edit: Edit{Old: h.Old, New: h.New}, lines: true, atEnd: h.AtEnd, strict: h.exact}
 	if h.Old != "" {
-		found, rung := q.search(text)
+		found := q.search(text)
 		if len(found) == 0 {
-			return nil, 0, q.missing(text)
+			return nil, q.missing(text)
 		}
-		found, err := h.inScope(text, found)
-		return found, rung, err
+		return h.inScope(text, found)
 	}
 	if len(h.Scopes) > 0 {
-		return nil, 0, errOnlyAdds
+		return nil, errOnlyAdds
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		q.New = "\n" + strings.TrimSuffix(q.New, "\n")
 	}
-	return []candidate{{Place{Start: len(text), End: len(text)}, &q.Edit}}, Exact, nil
+	return []candidate{{Place: Place{Start: len(text), End: len(text)}, edit: &q.Edit}}, nil
 }
 
 // inScope returns the places after the lines of the hunk's scopes: those in the block that each begins, or if none are,
@@ -68,7 +68,7 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 		start, end, count := scopeOf(text[from:to], scope)
 		if count == 0 {
 			return nil, &NotFoundError{Hints: []string{fmt.Sprintf("The @@ line names %q, which no line begins with. "+
-				"Copy the whole line, or omit its text.", shortLine(scope))}}
+				"Copy the whole line, or omit its text.", humanize.Cut(scope, maxQuoted))}}
 		}
 		if count > 1 {
 			break // it doesn't decide
@@ -83,7 +83,7 @@ func (h Hunk) inScope(text string, found []candidate) ([]candidate, error) {
 		}
 	}
 	return nil, &NotFoundError{Hints: []string{fmt.Sprintf("It is at line %d, before the line that @@ names. Read the "+
-		"file again, or omit the @@ line's text.", 1+strings.Count(text[:found[0].Start], "\n"))}}
+		"file again, or omit the @@ line's text.", lineAt(text, found[0].Start))}}
 }
 
 // scopeOf returns the block that the only line like scope begins: up to the next line that is indented no deeper and
@@ -97,10 +97,10 @@ func scopeOf(text, scope string) (start, end, count int) {
 		own := len(line) - len(strings.TrimLeft(line, " \t"))
 		rest, found := strings.CutPrefix(bare, scope)
 		switch {
-		case found && (rest == "" || !whole && !isWord(rest[0])):
+		case found && (rest == "" || !whole && !startsWord(rest)):
 			count++
 			start, end, indent = at, len(text), own
-		case count > 0 && end == len(text) && bare != "" && own <= indent && isWord(bare[0]):
+		case count > 0 && end == len(text) && own <= indent && startsWord(bare):
 			end = at
 		}
 		at += len(line)
@@ -108,10 +108,12 @@ func scopeOf(text, scope string) (start, end, count int) {
 	return start, end, count
 }
 
-func isWord(c byte) bool {
-	r := rune(c)
-	return c == '_' || c >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r)
+func startsWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return s != "" && (r == '_' || r >= utf8.RuneSelf || isWord(r))
 }
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // inSequence leaves each hunk the only place it can have if places follow each other without overlaps. It returns the
 // hunk that could be in several places, or in none; -1 without one.

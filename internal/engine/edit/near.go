@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
@@ -77,8 +77,7 @@ func (p place) near(old []string) *Near {
 		if a.old < 0 {
 			continue
 		}
-		first, last := !p.whole && a.old == 0, !p.whole && a.old == len(old)-1
-		d, differs := difference(old[a.old], p.window[a.have], first, last)
+		d, differs := difference(old[a.old], p.window[a.have], !p.whole, a.old == 0)
 		if d.Line = p.start + a.have + 1; differs && len(n.Differences) < maxNamed {
 			n.Differences = append(n.Differences, d)
 		}
@@ -106,8 +105,9 @@ func insideLines(place string, old []string, first, last string) string {
 	if len(old) > 1 && strings.TrimSpace(old[0]) != "" && strings.HasSuffix(first, old[0]) {
 		place = place[len(first)-len(old[0]):]
 	}
-	if end := old[len(old)-1]; len(old) > 1 && strings.HasPrefix(last, end) {
-		place = place[:len(place)-len(last)+len(end)]
+	end := old[len(old)-1]
+	if after := len(last) - len(end); len(old) > 1 && after <= len(place) && strings.HasPrefix(last, end) {
+		place = place[:len(place)-after]
 	} else if !strings.HasSuffix(end, "\n") {
 		place = strings.TrimSuffix(place, "\n")
 	}
@@ -127,22 +127,22 @@ func align(old, window []string, end int, whole bool) []aligned {
 			i == len(old)-1 && strings.HasPrefix(window[j], old[i]))
 	}
 	const added, missing, alike, changed = 1, 4, 2, 5
-	cost, pair := make([][]int, len(old)+1), make([][]int, len(old))
-	cost[0] = make([]int, len(window)+1) // the place begins anywhere
-	for i := range old {
-		row := make([]int, len(window)+1)
-		pair[i] = make([]int, len(window))
-		row[0] = cost[i][0] + missing
-		for j := range window {
-			pair[i][j] = changed
-			if same(i, j) {
-				pair[i][j] = 0
-			} else if resemble(want[i], have[j]) {
-				pair[i][j] = alike
-			}
-			row[j+1] = min(cost[i][j+1]+missing, row[j]+added, cost[i][j]+pair[i][j])
+	pair := func(i, j int) int {
+		switch {
+		case same(i, j):
+			return 0
+		case resemble(want[i], have[j]):
+			return alike
 		}
-		cost[i+1] = row
+		return changed
+	}
+	cost := [][]int{make([]int, len(window)+1)} // the place begins anywhere
+	for i := range old {
+		row := []int{cost[i][0] + missing}
+		for j := range window {
+			row = append(row, min(cost[i][j+1]+missing, row[j]+added, cost[i][j]+pair(i, j)))
+		}
+		cost = append(cost, row)
 	}
 	j := 0
 	for k, c := range cost[len(old)] {
@@ -153,7 +153,7 @@ func align(old, window []string, end int, whole bool) []aligned {
 	var pairs []aligned
 	for i := len(old); i > 0; {
 		switch c := cost[i][j]; {
-		case j > 0 && c == cost[i-1][j-1]+pair[i-1][j-1]:
+		case j > 0 && c == cost[i-1][j-1]+pair(i-1, j-1):
 			i, j = i-1, j-1
 			pairs = append(pairs, aligned{i, j})
 		case c == cost[i-1][j]+missing:
@@ -187,15 +187,11 @@ func resemble(a, b string) bool {
 // overlaps.
 func common(a, b string) (start, end int) {
 	limit := min(len(a), len(b))
-	for start < limit && a[start] == b[start] {
-		start++
-	}
+	start = sameStart(a, b)
 	for start > 0 && start < limit && !(utf8.RuneStart(a[start]) && utf8.RuneStart(b[start])) {
 		start--
 	}
-	for end < limit-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
+	end = sameEnd(a[start:], b[start:])
 	for end > 0 && !utf8.RuneStart(a[len(a)-end]) {
 		end--
 	}
@@ -204,15 +200,16 @@ func common(a, b string) (start, end int) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// difference compares a line of Old with one of the text. The first may begin, and the last may end, inside it.
-func difference(want, have string, first, last bool) (d Difference, differs bool) {
+// difference compares a line of Old with one of the text. A partial Old may begin inside its first line, and end inside
+// its last one, which has no newline then.
+func difference(want, have string, partial, first bool) (d Difference, differs bool) {
 	want, have, whole := strings.TrimSuffix(want, "\n"), strings.TrimSuffix(have, "\n"), strings.HasSuffix(want, "\n")
 	skipped := 0
-	if first {
+	if partial && first {
 		skipped = alignment(want, have)
 	}
 	rest := have[skipped:]
-	if want == rest || last && !whole && strings.HasPrefix(rest, want) {
+	if want == rest || partial && !whole && strings.HasPrefix(rest, want) {
 		return d, false
 	}
 	same, _ := common(want, rest)
@@ -225,15 +222,12 @@ func alignment(want, have string) int {
 	if strings.HasSuffix(have, want) {
 		return len(have) - len(want)
 	}
-	end := 0
-	for n := 0; n < 8 && end < len(want); n++ {
-		_, size := utf8.DecodeRuneInString(want[end:])
-		end += size
-	}
-	if strings.TrimSpace(want[:end]) == "" {
+	runes := []rune(want[:min(len(want), 8*utf8.UTFMax)])
+	start := string(runes[:min(len(runes), 8)])
+	if strings.TrimSpace(start) == "" {
 		return 0
 	}
-	return max(0, strings.Index(have, want[:end]))
+	return max(0, strings.Index(have, start))
 }
 
 // describe names the first characters of s.
@@ -242,26 +236,19 @@ func describe(s string) string {
 		return "the end of the line"
 	}
 	r, size := utf8.DecodeRuneInString(s)
-	run := 1
-	for strings.HasPrefix(s[run*size:], s[:size]) {
-		run++
-	}
-	blank := map[rune]string{' ': "space", '\t': "tab"}[r]
+	blank := map[rune]string{' ': "space", '\t': "tab", '\r': "carriage return"}[r]
+	run := len(s) - len(strings.TrimLeft(s, s[:1]))
 	switch {
 	case blank != "" && run == 1:
 		return "a " + blank
 	case blank != "":
 		return fmt.Sprintf("%d %ss", run, blank)
-	case r == '\r':
-		return "a carriage return"
 	case r == utf8.RuneError && size == 1:
 		return fmt.Sprintf("the byte 0x%02X", s[0])
 	case r < utf8.RuneSelf && r > ' ':
 		return fmt.Sprintf("%q", r)
-	case unicode.IsGraphic(r) && !unicode.IsSpace(r):
-		return fmt.Sprintf("%c (U+%04X)", r, r)
 	}
-	return fmt.Sprintf("U+%04X", r)
+	return fmt.Sprintf("%#U", r)
 }
 
 // String describes the position and how it differs, in a text of limited length. The first line can be used alone.
@@ -279,11 +266,8 @@ func (n *Near) String() string {
 
 // Whole returns the place, to copy from.
 func (n *Near) Whole() string {
-	text := n.Text
-	if len(text) > maxWhole {
-		text = strings.ToValidUTF8(text[:maxWhole], "") + "…"
-	}
-	return fmt.Sprintf("This edit failed before. The file has, at line%s:\n%s", lineRange(n.First, n.Last), text)
+	return fmt.Sprintf("This edit failed before. The file has, at line%s:\n%s", lineRange(n.First, n.Last),
+		humanize.Cut(n.Text, maxWhole))
 }
 
 func lineRange(first, last int) string {
@@ -293,23 +277,18 @@ func lineRange(first, last int) string {
 	return fmt.Sprintf("s %d-%d", first, last)
 }
 
-// narrow returns the spans that turn the text of place, which equals old apart from what a rung ignores, into new,
-// without changing what old and new have in common. No spans means that nothing changes.
-func narrow(text string, place Place, old, new string, rung Rung) []Span {
-	have := linesOf(text[place.Start:place.End])
-	oldLines, newLines := linesOf(old), linesOf(new)
+// narrow returns the spans that turn the text of a place, which equals Old apart from what its rung ignores, into New,
+// without changing what Old and New have in common. No spans means that nothing changes.
+func narrow(text string, c candidate) []Span {
+	have, oldLines, newLines := linesOf(text[c.Start:c.End]), linesOf(c.edit.Old), linesOf(c.edit.New)
 	if len(have) != len(oldLines) { // can't happen: rungs don't ignore added or removed lines
-		return []Span{{place.Start, place.End, new}}
+		return []Span{{c.Start, c.End, c.edit.New}}
 	}
-	starts := make([]int, len(have)+1)
-	starts[0] = place.Start
-	for i, line := range have {
-		starts[i+1] = starts[i] + len(line)
-	}
+	starts := startsOf(have, c.Start)
 	var spans []Span
 	for _, d := range lcs.DiffLines(oldLines, newLines) {
 		span := Span{starts[d.Start], starts[d.End], strings.Join(newLines[d.ReplStart:d.ReplEnd], "")}
-		span = trimCommon(text, span, strings.Join(oldLines[d.Start:d.End], ""), rung)
+		span = trimCommon(text, span, strings.Join(oldLines[d.Start:d.End], ""), c.rung)
 		if text[span.Start:span.End] != span.New {
 			spans = append(spans, span)
 		}

@@ -1,7 +1,9 @@
 package edit
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -44,16 +46,6 @@ func nearest(text, old string, whole bool) *Near {
 
 // essence returns the significant characters of a line: without whitespace, in plain typography.
 func essence(line string) string {
-	clean := true
-	for i := range len(line) {
-		if c := line[i]; c <= ' ' || c >= 0x80 {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return line
-	}
 	return strings.Map(func(r rune) rune {
 		if r = plain(r); r <= ' ' || unicode.IsSpace(r) {
 			return -1
@@ -75,14 +67,11 @@ func equalLines(lines, old []string) []int {
 	votes := map[int]int{}
 	for n, line := range lines {
 		e := essence(line)
-		idx := at[e]
-		if idx == nil {
+		if at[e] == nil || seen[e] == maxSameLines {
 			continue
 		}
-		if seen[e]++; seen[e] > maxSameLines {
-			continue
-		}
-		for _, i := range idx {
+		seen[e]++
+		for _, i := range at[e] {
 			votes[n-i] += 1 + min(len(e), 40)
 		}
 	}
@@ -91,18 +80,8 @@ func equalLines(lines, old []string) []int {
 
 // bestOf returns the places with the most votes; of equals, the first ones.
 func bestOf(votes map[int]int) []int {
-	places := make([]int, 0, len(votes))
-	for w := range votes {
-		places = append(places, w)
-	}
-	sort.Slice(places, func(i, j int) bool {
-		a, b := places[i], places[j]
-		if votes[a] != votes[b] {
-			return votes[a] > votes[b]
-		}
-		return a < b
-	})
-	return places[:min(len(places), maxWindows)]
+	best := slices.SortedFunc(maps.Keys(votes), func(a, b int) int { return cmp.Or(votes[b]-votes[a], a-b) })
+	return best[:min(len(best), maxWindows)]
 }
 
 // similarLines finds windows with a line that shares many pairs of characters with the longest line of old.
@@ -113,12 +92,12 @@ func similarLines(lines, old []string) []int {
 			longest = i
 		}
 	}
-	want := newPairs(essence(old[longest]))
+	want := pairsOf(essence(old[longest]))
 	votes := map[int]int{}
 	for n, line := range lines {
 		e := essence(line)
-		if shared := want.sharedWith(e); shared > 0 && shared*2 >= want.count {
-			votes[n-longest] = shared*1000 - min(len(e), maxCompared) // prefer shorter lines
+		if found := shared(want, e); found > 0 && found*2 >= len(want) {
+			votes[n-longest] = found*1000 - min(len(e), maxCompared) // prefer shorter lines
 		}
 	}
 	return bestOf(votes)
@@ -129,39 +108,26 @@ func alike(want, have string) float64 {
 	if want == have {
 		return 1
 	}
-	p := newPairs(want)
-	if p.count == 0 {
-		return 0
-	}
-	return 0.95 * float64(p.sharedWith(have)) / float64(p.count)
+	pairs := pairsOf(want)
+	return 0.95 * float64(shared(pairs, have)) / max(float64(len(pairs)), 1)
 }
 
-// pairs is the set of adjacent bytes in a line.
-type pairs struct {
-	set   map[[2]byte]int // to the last line that had it
-	count int
-	turn  int
-}
-
-func newPairs(s string) *pairs {
-	p := &pairs{set: map[[2]byte]int{}}
+// pairsOf returns the different pairs of adjacent bytes in a line.
+func pairsOf(s string) (pairs []string) {
 	s = s[:min(len(s), maxCompared)]
-	for i := 1; i < len(s); i++ {
-		p.set[[2]byte{s[i-1], s[i]}] = 0
+	for i := range max(len(s)-1, 0) {
+		if pair := s[i : i+2]; strings.Index(s, pair) == i {
+			pairs = append(pairs, pair)
+		}
 	}
-	p.count = len(p.set)
-	return p
+	return pairs
 }
 
-// sharedWith counts the pairs that s has too.
-func (p *pairs) sharedWith(s string) int {
+// shared counts the pairs that s has.
+func shared(pairs []string, s string) (n int) {
 	s = s[:min(len(s), maxCompared)]
-	p.turn++
-	n := 0
-	for i := 1; i < len(s); i++ {
-		key := [2]byte{s[i-1], s[i]}
-		if last, ok := p.set[key]; ok && last != p.turn {
-			p.set[key] = p.turn
+	for _, pair := range pairs {
+		if strings.Contains(s, pair) {
 			n++
 		}
 	}

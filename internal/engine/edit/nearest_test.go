@@ -88,3 +88,14 @@ func FuzzNearest(f *testing.F) {
 		hints(text, old)
 	})
 }
+
+// A line that ends like the first line of Old and begins like its last one was cut on both sides, and the call crashed.
+func TestNearestInOneLine(t *testing.T) {
+	const text = "return wait(y) a\nxx\n"
+	for _, old := range []string{"a\nreturn wait(y)", " a\nreturn wait(y) ", "y) a\nreturn wait(y)"} {
+		_, err := Find(text, Edit{Old: old, New: "b"})
+		if _, ok := errors.AsType[*NotFoundError](err); !ok {
+			t.Errorf("%q: %v", old, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"iter"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -30,18 +31,15 @@ func normalize(s string, f forgiven) normal {
 	n := normal{from: s}
 	var b strings.Builder
 	b.Grow(len(s))
-	for at := 0; at < len(s); {
-		end := at + strings.IndexByte(s[at:], '\n')
-		next := end + 1
-		if end < at {
-			end, next = len(s), len(s)
-		}
-		n.addLine(&b, at, end, f)
-		if next > end {
-			n.mark(b.Len(), end)
+	at := 0
+	for line := range strings.Lines(s) {
+		bare := strings.TrimSuffix(line, "\n")
+		n.addLine(&b, at, at+len(bare), f)
+		if bare != line {
+			n.mark(b.Len(), at+len(bare))
 			b.WriteByte('\n')
 		}
-		at = next
+		at += len(line)
 	}
 	n.text = b.String()
 	return n
@@ -131,18 +129,10 @@ func isBlank(r rune, f forgiven) bool {
 }
 
 func trimBlanks(line string, f forgiven) string {
-	line = strings.TrimRight(line, " \t")
-	if f&typography == 0 || line == "" || line[len(line)-1] < utf8.RuneSelf {
-		return line
-	}
 	return strings.TrimRightFunc(line, func(r rune) bool { return isBlank(r, f) })
 }
 
 func trimIndent(line string, f forgiven) string {
-	line = strings.TrimLeft(line, " \t")
-	if f&typography == 0 || line == "" || line[0] < utf8.RuneSelf {
-		return line
-	}
 	return strings.TrimLeftFunc(line, func(r rune) bool { return isBlank(r, f) })
 }
 
@@ -155,8 +145,12 @@ func isASCII(s string) bool {
 	return true
 }
 
-// maxTried bounds how many similar places a rung examines, so that a text of a million equal lines isn't slow.
-const maxTried = 10_000
+// Bounds of the similar places that a rung examines, and of their lines, so that a text of a million equal lines isn't
+// slow.
+const (
+	maxTried      = 10_000
+	maxTriedLines = 5_000_000
+)
 
 // maxPlaces bounds how many places an ambiguous rung counts.
 const maxPlaces = 1000
@@ -170,35 +164,51 @@ func doneAt(text, new string, place Place) int {
 	if len(places) != 1 || places[0].Start > place.Start || place.End > places[0].End {
 		return 0
 	}
-	numberLines(text, places)
-	return places[0].Line
+	return lineAt(text, places[0].Start)
 }
 
-// looksAlike finds the places that equal e.Old in normal form.
+// looksAlike finds the places that equal e.Old in normal form. Without indentation they are whole lines, where one rule
+// turns the indentation of all lines of Old, and of New, into that of the place.
 func looksAlike(text string, e Edit, f forgiven) []candidate {
 	e, toLineEnd := settleEnd(e, f)
 	have, old := normalize(text, f), normalize(e.Old, f)
 	if strings.TrimSpace(old.text) == "" || have.text == text && old.text == e.Old && !toLineEnd {
 		return nil
 	}
+	lines, newline := f&leading != 0, strings.HasSuffix(old.text, "\n")
 	// A whitespace-only first line means a blank line: otherwise it would match at the end of any line.
-	fromLineStart := strings.HasPrefix(old.text, "\n") && !strings.HasPrefix(e.Old, "\n")
+	fromLineStart := lines || strings.HasPrefix(old.text, "\n") && !strings.HasPrefix(e.Old, "\n")
 	var found []candidate
-	for at, tried := 0, 0; tried < maxTried && len(found) < maxPlaces; tried++ {
-		i := strings.Index(have.text[at:], old.text)
-		if i < 0 {
-			break
+	add := func(start, end int, e *Edit) {
+		p := Place{Start: have.start(start), End: have.end(end)}
+		if lines {
+			p.Start = strings.LastIndexByte(text[:p.Start], '\n') + 1
+			e = reindented(text[p.Start:p.End], e)
 		}
-		start, end := at+i, at+i+len(old.text)
-		at = start + 1
-		if fromLineStart && !startsLine(have.text, start) || toLineEnd && !endsLine(have.text, end) {
+		if e != nil {
+			found = append(found, candidate{Place: p, edit: e})
+		}
+	}
+	tried, size := 0, 1+strings.Count(old.text, "\n")
+	for start := range each(have.text, old.text, 1) {
+		if fromLineStart && !startsLine(have.text, start) {
 			continue
 		}
-		found = append(found, candidate{Place{Start: have.start(start), End: have.end(end)}, &e})
+		if tried++; tried > maxTried || tried*size > maxTriedLines || len(found) >= maxPlaces {
+			break
+		}
+		end := start + len(old.text)
+		if !toLineEnd && (newline || !lines) || endsLine(have.text, end) {
+			add(start, end, &e)
+		}
 	}
-	if start, ok := atEnd(have.text, old.text); ok && !toLineEnd && (!fromLineStart || startsLine(have.text, start)) {
-		place := Place{Start: have.start(start), End: have.end(len(have.text))}
-		found = append(found, candidate{place, withoutEnd(e)})
+	ended := strings.HasSuffix(have.text, "\n")
+	if lines { // a blank last line isn't in the normal form
+		ended, toLineEnd = strings.HasSuffix(text, "\n"), false
+	}
+	start, ok := atEnd(have.text, old.text)
+	if ok && !ended && !toLineEnd && (!fromLineStart || startsLine(have.text, start)) {
+		add(start, len(have.text), withoutEnd(e))
 	}
 	return found
 }
@@ -219,8 +229,20 @@ func startsLine(s string, at int) bool { return at == 0 || s[at-1] == '\n' }
 
 func endsLine(s string, at int) bool { return at == len(s) || s[at] == '\n' }
 
-// atEnd returns where old, without its final newline, ends a text that has none.
+// atEnd returns where old, without its final newline, ends a text.
 func atEnd(text, old string) (start int, ok bool) {
 	want, ok := strings.CutSuffix(old, "\n")
-	return len(text) - len(want), ok && want != "" && !strings.HasSuffix(text, "\n") && strings.HasSuffix(text, want)
+	return len(text) - len(want), ok && want != "" && strings.HasSuffix(text, want)
+}
+
+// each returns where old is in text. With a step of len(old), places don't overlap; with 1 they may.
+func each(text, old string, step int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := 0; ; at += step {
+			i := strings.Index(text[at:], old)
+			if at += i; i < 0 || !yield(at) {
+				return
+			}
+		}
+	}
 }

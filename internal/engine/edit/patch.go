@@ -2,10 +2,12 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
@@ -48,10 +50,10 @@ func (e *PatchError) Error() string { return fmt.Sprintf("line %d of the patch: 
 
 func (e *PatchError) Unwrap() error { return e.Err }
 
-// MaxPatch is the size of the longest patch.
-const MaxPatch = 4 << 20
-
 const (
+	maxPatch  = 4 << 20 // bytes
+	maxQuoted = 80      // of a line in an error
+
 	beginPatch = "*** Begin Patch"
 	endPatch   = "*** End Patch"
 	moveTo     = "*** Move to: "
@@ -70,9 +72,9 @@ const (
 //
 // The error is a *[PatchError].
 func ParsePatch(text string) ([]FilePatch, error) {
-	if len(text) > MaxPatch {
-		return nil, &PatchError{1 + strings.Count(text[:MaxPatch], "\n"),
-			fmt.Errorf("here the patch exceeds %d MB. Split it into several calls", MaxPatch>>20)}
+	if len(text) > maxPatch {
+		return nil, &PatchError{1 + strings.Count(text[:maxPatch], "\n"),
+			fmt.Errorf("here the patch exceeds %d MB. Split it into several calls", maxPatch>>20)}
 	}
 	p := &patchReader{lines: strings.Split(strings.TrimRight(text, " \t\n"), "\n")}
 	if end := len(p.lines) - 1; end > 0 && p.lines[end] == "EOF" && hereDocument().MatchString(p.lines[0]) {
@@ -88,6 +90,8 @@ func ParsePatch(text string) ([]FilePatch, error) {
 var (
 	// hereDocument matches the line before a patch that was written for a shell.
 	hereDocument = lazy.Regexp(`^<<(EOF|'EOF'|"EOF")$`)
+	// fileHeader matches the first line of a file's changes.
+	fileHeader = lazy.Regexp(`^\*\*\* (Add|Update|Delete) File: (.*)$`)
 	// lineNumbers matches what follows @@ in a unified diff. It is ignored: models count wrong.
 	lineNumbers = lazy.Regexp(`^-\d+(,\d+)? \+\d+(,\d+)? @@`)
 )
@@ -146,15 +150,13 @@ func (p *patchReader) mark(context bool) (mark string, ok bool) {
 }
 
 // short returns the start of the current line, for an error.
-func (p *patchReader) short() string { return shortLine(p.lines[p.n]) }
+func (p *patchReader) short() string { return humanize.Cut(p.lines[p.n], maxQuoted) }
 
 // file reads the changes of a file, from its header on.
 func (p *patchReader) file(mark string) (FilePatch, error) {
 	f := FilePatch{Line: p.n + 1}
-	for _, kind := range []PatchKind{PatchAdd, PatchUpdate, PatchDelete} {
-		if path, ok := strings.CutPrefix(mark, "*** "+string(kind)+" File: "); ok {
-			f.Kind, f.Path = kind, path
-		}
+	if m := fileHeader().FindStringSubmatch(mark); m != nil {
+		f.Kind, f.Path = PatchKind(m[1]), m[2]
 	}
 	switch {
 	case mark == "":
@@ -165,13 +167,15 @@ func (p *patchReader) file(mark string) (FilePatch, error) {
 		return f, fmt.Errorf("%q must follow \"*** Update File:\"", strings.TrimSpace(moveTo))
 	case f.Kind == "":
 		return f, fmt.Errorf("%q is not a valid header. Use \"*** Add File: PATH\", \"*** Update File: PATH\" or "+
-			"\"*** Delete File: PATH\"", shortLine(mark))
+			"\"*** Delete File: PATH\"", humanize.Cut(mark, maxQuoted))
 	}
 	p.n++
 	var err error
 	switch f.Kind {
 	case PatchAdd:
-		f.Content, err = p.added()
+		var h Hunk
+		err = p.sides(&h, false)
+		f.Content = h.New
 	case PatchUpdate:
 		if mark, _ := p.mark(false); strings.HasPrefix(mark, moveTo) {
 			f.To = mark[len(moveTo):]
@@ -189,77 +193,67 @@ func (p *patchReader) file(mark string) (FilePatch, error) {
 	return f, err
 }
 
-// added reads the lines of a new file.
-func (p *patchReader) added() (string, error) {
-	var text side
-	for ; ; p.n++ {
-		if _, end := p.mark(false); end {
-			return string(text), nil
-		}
-		switch line := p.lines[p.n]; {
-		case strings.HasPrefix(line, "+"):
-			text.add(line[1:])
-		case strings.HasPrefix(line, noNewline):
-			text.open()
-		default:
-			return "", fmt.Errorf("%q must begin with +, as each line of an added file", p.short())
-		}
-	}
-}
-
 // hunk reads a part of an update: its @@ lines, if there are any, and the lines after them.
 func (p *patchReader) hunk() (Hunk, error) {
 	h := Hunk{Line: p.n + 1}
-	var old, now side
-	last := byte(0) // the mark of the line before
-	for ; ; p.n++ {
-		mark, end := p.mark(true)
-		if h.AtEnd = h.AtEnd || last != 0 && mark == endOfFile; end {
-			break
+	for scope, ok := p.scope(); ok; scope, ok = p.scope() {
+		if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
+			h.Scopes = append(h.Scopes, scope)
 		}
-		line := p.lines[p.n]
-		scope, scoped := strings.CutPrefix(line, "@@")
-		if scoped = scoped && (scope == "" || scope[0] == ' '); scoped && last != 0 {
-			break // of the next part
-		}
-		switch {
-		case scoped:
-			scope = strings.TrimPrefix(scope, " ")
-			if strings.TrimSpace(scope) != "" && !lineNumbers().MatchString(scope) {
-				h.Scopes = append(h.Scopes, scope)
-			}
-			continue
-		case strings.HasPrefix(line, noNewline) && last != 0:
-			if last != '+' {
-				old.open()
-			}
-			if last != '-' {
-				now.open()
-			}
-			h.AtEnd, h.exact = true, true
-			continue
-		case line == "": // an empty line of context whose space was cut off
-			line = " "
-			fallthrough
-		case line[0] == ' ':
-			old.add(line[1:])
-			now.add(line[1:])
-		case line[0] == '-':
-			old.add(line[1:])
-		case line[0] == '+':
-			now.add(line[1:])
-		default:
-			return h, fmt.Errorf("%q must begin with a space, - or +", p.short())
-		}
-		last = line[0]
+		p.n++
 	}
-	if h.Old, h.New = string(old), string(now); h.Old == h.New {
+	if err := p.sides(&h, true); err != nil {
+		return h, err
+	}
+	if h.Old == h.New {
 		return h, fmt.Errorf("the part from line %d changes nothing: it needs lines with - or +", h.Line)
 	}
 	if mark, _ := p.mark(true); mark == endOfFile {
+		h.AtEnd = true
 		p.n++
 	}
 	return h, nil
+}
+
+// scope returns what follows @@ if the current line begins with it.
+func (p *patchReader) scope() (scope string, ok bool) {
+	if p.n < len(p.lines) {
+		scope, ok = strings.CutPrefix(p.lines[p.n]+" ", "@@ ")
+	}
+	return strings.TrimSuffix(scope, " "), ok
+}
+
+// sides reads the changed lines of a part up to the next one, or those of an added file.
+func (p *patchReader) sides(h *Hunk, update bool) error {
+	marks, must := "+", "+, as each line of an added file"
+	if update {
+		marks, must = " -+", "a space, - or +"
+	}
+	var old, now side
+	last := byte(0) // the mark of the line before
+	for ; ; p.n++ {
+		_, end := p.mark(update)
+		if _, next := p.scope(); end || update && next {
+			h.Old, h.New = string(old), string(now)
+			return nil
+		}
+		line := cmp.Or(p.lines[p.n], " ") // an empty line of context whose space was cut off
+		add := (*side).add
+		switch {
+		case strings.HasPrefix(line, noNewline) && last != 0:
+			add, h.AtEnd, h.exact = (*side).open, true, true
+		case !strings.Contains(marks, line[:1]):
+			return fmt.Errorf("%q must begin with %s", p.short(), must)
+		default:
+			last = line[0]
+		}
+		if last != '+' {
+			add(&old, line[1:])
+		}
+		if last != '-' {
+			add(&now, line[1:])
+		}
+	}
 }
 
 // side is the old or the new text of a part.
@@ -274,36 +268,18 @@ func (s *side) add(line string) {
 }
 
 // open removes the newline of the last line.
-func (s *side) open() { *s = bytes.TrimSuffix(*s, []byte("\n")) }
-
-// shortLine returns the start of a line, for an error.
-func shortLine(line string) string {
-	const most = 80
-	if len(line) <= most {
-		return line
-	}
-	return strings.ToValidUTF8(line[:most], "") + "…"
-}
+func (s *side) open(string) { *s = bytes.TrimSuffix(*s, []byte("\n")) }
 
 // WholePatch returns a patch that replaces all of a file, whose old content is nil if it is new.
 func WholePatch(path string, old *string, now string) string {
 	var b strings.Builder
-	b.WriteString(beginPatch + "\n")
-	lines := func(mark, text string) {
-		for _, line := range linesOf(text) {
-			b.WriteString(mark + strings.TrimSuffix(line, "\n") + "\n")
-		}
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			b.WriteString(noNewline + "\n")
-		}
-	}
 	if old == nil {
-		fmt.Fprintf(&b, "*** %s File: %s\n", PatchAdd, path)
+		fmt.Fprintf(&b, "%s\n*** %s File: %s\n", beginPatch, PatchAdd, path)
 	} else {
-		fmt.Fprintf(&b, "*** %s File: %s\n@@\n", PatchUpdate, path)
-		lines("-", *old)
+		fmt.Fprintf(&b, "%s\n*** %s File: %s\n@@\n", beginPatch, PatchUpdate, path)
+		writeLines(&b, '-', *old)
 	}
-	lines("+", now)
+	writeLines(&b, '+', now)
 	b.WriteString(endPatch + "\n")
 	return b.String()
 }

@@ -17,15 +17,22 @@ func (c Comparison) Unified(oldName, newName string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", oldName, newName)
-	for rest := c.changes; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].oldLine-(rest[n-1].oldLine+rest[n-1].oldCount) <= 2*diffContext {
-			n++
-		}
-		c.writeHunk(&b, rest[:n])
-		rest = rest[n:]
+	for _, near := range c.groups(diffContext) {
+		c.writeHunk(&b, near)
 	}
 	return b.String()
+}
+
+// groups returns the changes whose lines of context touch together.
+func (c Comparison) groups(context int) (out [][]change) {
+	for rest := c.changes; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].oldLine-(rest[n-1].oldLine+rest[n-1].oldCount) <= 2*context {
+			n++
+		}
+		out, rest = append(out, rest[:n]), rest[n:]
+	}
+	return out
 }
 
 // writeHunk writes nearby changes with their context.
@@ -62,20 +69,16 @@ const longPart = 500
 
 // context writes unchanged lines.
 func (c Comparison) context(b *strings.Builder, lines string) {
-	if c.part == 0 {
-		writeLines(b, ' ', lines)
-		return
-	}
-	for _, line := range linesOf(lines) {
+	for line := range strings.Lines(lines) {
 		writeLines(b, ' ', shortPart(line, c.part))
 	}
 }
 
-// shortPart omits the middle of a long unchanged part of a line.
+// shortPart omits the middle of a long unchanged part of a line, unless all is shown (0).
 func shortPart(s string, part int) string {
 	const mark = 40 // it replaces more than it is long
 	n := len(s) - 2*part
-	if n <= mark {
+	if n <= mark || part == 0 {
 		return s
 	}
 	return strings.ToValidUTF8(s[:part], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
@@ -93,27 +96,19 @@ func shortened(old, now string, part int) (string, string) {
 
 // hunkRange writes a range as diff and patch do: an empty one names the line before it.
 func hunkRange(line, count int) string {
-	switch count {
-	case 0:
-		return fmt.Sprintf("%d,0", line)
-	case 1:
+	if count == 1 {
 		return fmt.Sprint(line + 1)
 	}
-	return fmt.Sprintf("%d,%d", line+1, count)
+	return fmt.Sprintf("%d,%d", line+min(count, 1), count)
 }
 
 func writeLines(b *strings.Builder, mark byte, lines string) {
-	for lines != "" {
-		end := strings.IndexByte(lines, '\n') + 1
-		if end == 0 {
-			b.WriteByte(mark)
-			b.WriteString(lines)
-			b.WriteString("\n\\ No newline at end of file\n")
-			return
-		}
+	for line := range strings.Lines(lines) {
 		b.WriteByte(mark)
-		b.WriteString(lines[:end])
-		lines = lines[end:]
+		b.WriteString(line)
+		if !strings.HasSuffix(line, "\n") {
+			b.WriteString("\n" + noNewline + "\n")
+		}
 	}
 }
 
@@ -129,12 +124,11 @@ func linesBefore(s string, at, n int) (start, count int) {
 // linesAfter returns the end of up to n lines that begin at offset at, and how many there are.
 func linesAfter(s string, at, n int) (end, count int) {
 	for count < n && at < len(s) {
-		next := strings.IndexByte(s[at:], '\n')
-		if next < 0 {
-			return len(s), count + 1
+		next := strings.IndexByte(s[at:], '\n') + 1
+		if next == 0 {
+			next = len(s) - at
 		}
-		at += next + 1
-		count++
+		at, count = at+next, count+1
 	}
 	return at, count
 }
@@ -149,55 +143,37 @@ const (
 // lines 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note. Lines have their anchors in
 // anchored, the new text as it is in the file, unless that is "".
 func (c Comparison) Snippet(anchored string) string {
-	total := strings.Count(c.new, "\n")
-	if c.new != "" && !strings.HasSuffix(c.new, "\n") {
-		total++
-	}
-	if total == 0 && len(c.changes) > 0 {
+	if c.new == "" && len(c.changes) > 0 {
 		return "The file is now empty."
 	}
+	total := strings.Count(strings.TrimSuffix(c.new, "\n"), "\n") + 1
 	var b strings.Builder
 	lines := 0
-	parts := c.parts()
-	for i, p := range parts {
-		if lines += p.last - p.first; lines > maxSnippetLines || b.Len()+p.end-p.start > maxSnippetBytes {
+	groups := c.groups(snippetContext)
+	for i, near := range groups {
+		end := near[len(near)-1]
+		from, before := linesBefore(c.new, near[0].newStart, snippetContext)
+		to, after := linesAfter(c.new, end.newEnd, snippetContext)
+		first, last := near[0].newLine-before+1, end.newLine+end.newCount+after
+		if lines += last - first + 1; lines > maxSnippetLines || b.Len()+to-from > maxSnippetBytes {
 			if i > 0 {
-				fmt.Fprintf(&b, "\n%d more changed parts are not shown, the next at line %d.", len(parts)-i, p.first+1)
+				fmt.Fprintf(&b, "\n%d more changed parts are not shown, the next at line %d.", len(groups)-i, first)
 			} else {
-				fmt.Fprintf(&b, "The changed lines %d-%d of %d are too many to show.", p.first+1, p.last, total)
+				fmt.Fprintf(&b, "The changed lines %d-%d of %d are too many to show.", first, last, total)
 			}
 			break
 		}
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "Showing lines %d-%d of %d:\n\n---\n\n", p.first+1, p.last, total)
-		shown := c.new[p.start:p.end]
+		fmt.Fprintf(&b, "Showing lines %d-%d of %d:\n\n---\n\n", first, last, total)
+		shown := c.new[from:to]
 		if anchored != "" && strings.Count(anchored, "\n") == strings.Count(c.new, "\n") {
-			shown = Anchored(anchored, shown, p.first+1)
+			shown = Anchored(anchored, shown, first)
 		}
 		if b.WriteString(shown); !strings.HasSuffix(shown, "\n") {
 			b.WriteString("\n")
 		}
 	}
 	return b.String()
-}
-
-// part is a range of lines of the new text, from first up to but not including last, counted from 0.
-type part struct{ start, end, first, last int }
-
-// parts returns the changed lines with their context; adjacent parts are joined.
-func (c Comparison) parts() []part {
-	var out []part
-	for _, ch := range c.changes {
-		start, before := linesBefore(c.new, ch.newStart, snippetContext)
-		end, after := linesAfter(c.new, ch.newEnd, snippetContext)
-		p := part{start, end, ch.newLine - before, ch.newLine + ch.newCount + after}
-		if last := len(out) - 1; last >= 0 && p.first <= out[last].last {
-			out[last].end, out[last].last = p.end, p.last
-			continue
-		}
-		out = append(out, p)
-	}
-	return out
 }

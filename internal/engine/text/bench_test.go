@@ -70,7 +70,7 @@ func BenchmarkReplaceInMegabyte(b *testing.B) {
 					b.Fatal(err)
 				}
 				at := strings.LastIndex(d.Text, "ordinary")
-				if _, err := d.Replace(Edit{at, at + 8, "special"}); err != nil {
+				if _, err := d.Replace(Edit{Start: at, End: at + 8, New: "special"}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -144,7 +144,7 @@ func everyPlace(shown, old, new string) []Edit {
 		if i < 0 {
 			return edits
 		}
-		edits = append(edits, Edit{at + i, at + i + len(old), new})
+		edits = append(edits, Edit{Start: at + i, End: at + i + len(old), New: new})
 		at += i + len(old)
 	}
 }

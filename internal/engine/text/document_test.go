@@ -36,7 +36,7 @@ func TestReplace(t *testing.T) {
 		if at < 0 {
 			t.Fatalf("%s: %q is not in %q", c.name, c.old, d.Text)
 		}
-		next, err := d.Replace(Edit{at, at + len(c.old), c.new})
+		next, err := d.Replace(Edit{Start: at, End: at + len(c.old), New: c.new})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -52,11 +52,11 @@ func TestReplaceSeveral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := d.Replace(Edit{8, 13, "3"}, Edit{0, 3, "1\n1"})
+	next, err := d.Replace(Edit{Start: 8, End: 13, New: "3"}, Edit{Start: 0, End: 3, New: "1\n1"})
 	if err != nil || string(next.Bytes()) != "1\r\n1\r\ntwo\r\n3\r\n" {
 		t.Errorf("%q, %v", next.Bytes(), err)
 	}
-	for _, bad := range [][]Edit{{{0, 3, ""}, {2, 4, ""}}, {{-1, 0, ""}}, {{5, 4, ""}}, {{0, 99, ""}}} {
+	for _, bad := range [][]Edit{{{End: 3}, {Start: 2, End: 4}}, {{Start: -1}}, {{Start: 5, End: 4}}, {{End: 99}}} {
 		if _, err := d.Replace(bad...); err == nil {
 			t.Errorf("%v was applied", bad)
 		}
@@ -79,7 +79,7 @@ func TestUnencodable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.Replace(Edit{len(d.Text), len(d.Text), "ab\nxy" + string(c.char) + "\n"})
+		_, err = d.Replace(Edit{Start: len(d.Text), End: len(d.Text), New: "ab\nxy" + string(c.char) + "\n"})
 		var got *UnencodableError
 		if !errors.As(err, &got) {
 			t.Errorf("%s holds %q: %v", c.enc, c.char, err)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
@@ -123,10 +124,7 @@ func describe(enc Encoding, marked bool, e LineEnds) string {
 }
 
 // Edit replaces the bytes from Start up to but not including End of the shown text.
-type Edit struct {
-	Start, End int
-	New        string
-}
+type Edit = edit.Span
 
 // Replace applies edits, all or none, and returns the new document. Edits may be in any order and must not overlap.
 // Everything outside them keeps its bytes, and so do unchanged parts inside them. New lines get the line ending of the
@@ -164,23 +162,7 @@ func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	if d.valid {
 		return d.withBody(body)
 	}
-	return w.finish(body, d.spliced(nil, edits))
-}
-
-// spliced returns the text after sorted edits, with start before it.
-func (d *Document) spliced(start []byte, edits []Edit) string {
-	size := len(start) + len(d.Text)
-	for _, e := range edits {
-		size += len(e.New) - (e.End - e.Start)
-	}
-	out := append(make([]byte, 0, size), start...)
-	last := 0
-	for _, e := range edits {
-		out = append(append(out, d.Text[last:e.Start]...), e.New...)
-		last = e.End
-	}
-	out = append(out, d.Text[last:]...)
-	return unsafe.String(unsafe.SliceData(out), len(out))
+	return w.finish(body, edit.Splice("", d.Text, edits))
 }
 
 // fits reports an edit that is outside the text, or begins before the end of the last one.
@@ -205,10 +187,10 @@ func (d *Document) splice(edits []Edit) (*Document, error) {
 		edits[i].New = joinLines(strings.ToValidUTF8(e.New, "\uFFFD"))
 	}
 	if !d.crlf {
-		text := d.spliced(d.mark(), edits)
+		text := edit.Splice(string(d.mark()), d.Text, edits)
 		return decode(unsafe.Slice(unsafe.StringData(text), len(text)), d.Encoding, d.BOM)
 	}
 	return &Document{
-		Text: d.spliced(nil, edits), Encoding: d.Encoding, BOM: d.BOM, codec: d.codec, valid: true, crlf: true,
+		Text: edit.Splice("", d.Text, edits), Encoding: d.Encoding, BOM: d.BOM, codec: d.codec, valid: true, crlf: true,
 	}, nil
 }

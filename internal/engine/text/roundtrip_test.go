@@ -109,7 +109,7 @@ func TestEditKeepsOtherBytes(t *testing.T) {
 			b = a
 		}
 		text := rapid.SampledFrom([]string{"", "x", "new\nlines\n", "\r\n", "é", "中文", "\n", "word"}).Draw(t, "new")
-		next, err := d.Replace(Edit{a, b, text})
+		next, err := d.Replace(Edit{Start: a, End: b, New: text})
 		if err != nil {
 			var cannot *UnencodableError
 			if !errors.As(err, &cannot) && !strings.Contains(err.Error(), "next to bytes") {
@@ -182,12 +182,12 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		a := border(d.Text, int(from)%(len(d.Text)+1))
 		b := max(a, border(d.Text, int(to)%(len(d.Text)+1)))
-		next, err := d.Replace(Edit{a, b, text})
+		next, err := d.Replace(Edit{Start: a, End: b, New: text})
 		if err != nil {
 			return
 		}
 		// The text around the edit is found again around the new bytes.
-		same, err := d.Replace(Edit{a, b, d.Text[a:b]})
+		same, err := d.Replace(Edit{Start: a, End: b, New: d.Text[a:b]})
 		if err != nil || !bytes.Equal(same.Bytes(), raw) {
 			t.Fatalf("replacing %q by itself: % x became % x (%v)", d.Text[a:b], raw, same.Bytes(), err)
 		}
