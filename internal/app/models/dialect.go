@@ -32,11 +32,9 @@ func families() []family {
 
 // Dialect returns how the model of a name writes edits: by settings, or by its name.
 func (m *Models) Dialect(name string) tool.Dialect {
-	for _, p := range providers() {
-		for _, e := range m.settings.Model.Providers[p.name] {
-			if d := tool.Dialect(e.Config.Dialect); e.ID == name && d.Known() {
-				return d
-			}
+	for _, e := range m.settings.Model.Named(name) {
+		if d := tool.Dialect(e.Config.Dialect); d.Known() {
+			return d
 		}
 	}
 	return cmp.Or(tool.Dialect(m.settings.Model.Dialect), familyDialect(name))

@@ -273,14 +273,9 @@ func (m *Models) ContextWindow(name string) int {
 
 // setWindow returns the window in settings; 0: none.
 func setWindow(set *settings.Settings, name string) int {
-	if len(set.Model.Providers) == 0 {
-		return max(set.Model.Window, 0)
-	}
-	for _, p := range providers() {
-		for _, e := range set.Model.Providers[p.name] {
-			if e.ID == name && e.Config.Window > 0 {
-				return e.Config.Window
-			}
+	for _, e := range set.Model.Named(name) {
+		if e.Config.Window > 0 {
+			return e.Config.Window
 		}
 	}
 	return max(set.Model.Window, 0)

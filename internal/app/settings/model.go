@@ -35,14 +35,24 @@ func (m *Model) Wait() time.Duration { return time.Duration(max(m.FallbackWait, 
 // FallbacksOf returns the models that take over for a model: those of the command line, of its entry or of all models.
 func (m *Model) FallbacksOf(name string) []string {
 	given := len(m.Fallbacks) > 0 && m.Fallbacks[0].From.Line == 0
-	for _, api := range AuthTypes() {
-		for _, p := range m.Providers[api] {
-			if p.ID == name && p.Fallbacks != nil && !given {
-				return p.Fallbacks
-			}
+	for _, p := range m.Named(name) {
+		if p.Fallbacks != nil && !given {
+			return p.Fallbacks
 		}
 	}
 	return Texts(m.Fallbacks)
+}
+
+// Named returns the entries of a model, in the order of the APIs.
+func (m *Model) Named(name string) (all []Provider) {
+	for _, api := range AuthTypes() {
+		for _, p := range m.Providers[api] {
+			if p.ID == name {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
