@@ -26,10 +26,18 @@ type streamEvent struct {
 }
 
 type blockEvent struct {
-	Type  string `json:"type"`
-	Index int    `json:"index"`
-	Block any    `json:"content_block,omitempty"`
-	Delta any    `json:"delta,omitempty"`
+	Type  string    `json:"type"`
+	Index int       `json:"index"`
+	Block any       `json:"content_block,omitempty"`
+	Delta *addition `json:"delta,omitempty"`
+}
+
+// addition is what a block gets; one of the texts. Maps would take a third of the time of a piece.
+type addition struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	Thinking string `json:"thinking,omitempty"`
+	Input    string `json:"partial_json,omitempty"`
 }
 
 // piece prints the pieces of an answer: message_start, then content_block_start, content_block_delta and
@@ -41,16 +49,14 @@ func (j *Printer) piece(parent *string, e agent.Event) {
 	case agent.Said:
 		switch part := e.Event.(type) {
 		case model.Text:
-			j.openBlock(parent, "text", map[string]any{"text": ""})
-			j.delta(parent, "text", "text", string(part))
+			j.text(parent, "text", addition{Type: "text_delta", Text: string(part)})
 		case model.Thought:
-			j.openBlock(parent, "thinking", map[string]any{"thinking": ""})
-			j.delta(parent, "thinking", "thinking", string(part))
+			j.text(parent, "thinking", addition{Type: "thinking_delta", Thinking: string(part)})
 		}
 	case agent.Called:
 		j.closeBlock(parent)
 		j.openBlock(parent, "tool_use", map[string]any{"id": e.ID, "name": j.toolName(e.Name), "input": struct{}{}})
-		j.delta(parent, "input_json", "partial_json", string(input(e.Args)))
+		j.add(parent, addition{Type: "input_json_delta", Input: string(input(e.Args))})
 		j.closeBlock(parent)
 	case agent.Answered:
 		j.closeBlock(parent)
@@ -77,13 +83,18 @@ func (j *Printer) speaking(parent *string) *speaking {
 	return s
 }
 
-// openBlock begins a block of a type, unless one of it is open.
+// text adds to a block of text, which it opens unless it is open.
+func (j *Printer) text(parent *string, kind string, a addition) {
+	if j.speaking(parent).open != kind {
+		j.closeBlock(parent)
+		j.openBlock(parent, kind, map[string]any{kind: ""})
+	}
+	j.add(parent, a)
+}
+
+// openBlock begins a block of a type.
 func (j *Printer) openBlock(parent *string, kind string, block map[string]any) {
 	s := j.speaking(parent)
-	if s.open == kind {
-		return
-	}
-	j.closeBlock(parent)
 	if !s.begun {
 		s.begun = true
 		j.stream(parent, map[string]any{"type": "message_start", "message": map[string]any{
@@ -96,12 +107,9 @@ func (j *Printer) openBlock(parent *string, kind string, block map[string]any) {
 	j.stream(parent, blockEvent{Type: "content_block_start", Index: s.index, Block: block})
 }
 
-// delta adds to the open block.
-func (j *Printer) delta(parent *string, kind, field, text string) {
-	j.stream(parent, blockEvent{
-		Type: "content_block_delta", Index: j.speaking(parent).index,
-		Delta: map[string]string{"type": kind + "_delta", field: text},
-	})
+// add adds to the open block.
+func (j *Printer) add(parent *string, a addition) {
+	j.stream(parent, blockEvent{Type: "content_block_delta", Index: j.speaking(parent).index, Delta: &a})
 }
 
 func (j *Printer) closeBlock(parent *string) {
