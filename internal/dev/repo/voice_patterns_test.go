@@ -96,6 +96,17 @@ var quaintPatterns = []quaintPattern{
 		"even though", "that commands get although they look like a credential", false},
 	{`\bline of keys\b`, "listed keys", "the line of keys names it", false},
 	{`\b(is|are) then (in|again)\b`, "is back in", "The text is then in the prompt again", true},
+	{`\b(is|are) one \w+ \w+ in it\b`, "are inserted as one …", "Arguments are one quoted word in it", true},
+	{`\bReplacements of \w+ aren't read\b`,
+		"inserted text isn't expanded again", "Replacements of placeholders aren't read again", true},
+	{`\bthat runs one of these\b`, "runs a …", "Command that runs one of these tools.", false},
+	{`\bstop the start\b`, "stop Adze", "stop the start with exit code 52", false},
+	{`\band the verdict\b`, "the decision", "sandbox, and the verdict", false},
+	{`\bcan \w+ anything, but not\b`, "can't", "They can compute anything, but not", true},
+	{`\bif a terminal becomes\b`, "shrinking the terminal", "if a terminal becomes smaller than the live area", true},
+	{`\bfiles that the file of\b`, "the files that … loads", "Files that the file of a hook uses", true},
+	{`\b(port|account) tell\b`, "report it", "only the port and the server's system account tell", true},
+	{`\brejects every \w+ of\b`, "rejects … from", "the server rejects every append of the old worker", true},
 }
 
 // compiled returns the expressions of the patterns, or of those that apply to comments.
