@@ -179,7 +179,7 @@ func (p *contained) command(more []string, args ...string) *exec.Cmd {
 	if p.setup != "" {
 		enter := `exec "$@"`
 		if p.inRoot {
-			enter = `exec chroot "$TOP" "$@"`
+			enter = `exec "$(PATH=$PATH:/usr/sbin:/sbin; command -v chroot)" "$TOP" "$@"`
 		}
 		words = append([]string{"unshare", "-rm", "sh", "-ec", p.setup + "\ncd \"$TOP/work\"\n" + enter, "sh"}, words...)
 	}
