@@ -168,9 +168,7 @@ func (s Sessions) open(id string, how int) (*File, State, error) {
 	if err != nil {
 		return nil, State{}, err
 	}
-	if err = s.restore(id); err != nil {
-		err = fmt.Errorf("open session %s: %w", id, err)
-	} else {
+	if err = s.restore(id); err == nil {
 		f, err = s.journal(id, how)
 	}
 	if err != nil {

@@ -158,14 +158,8 @@ func decodeLater(e Entry) (Data, bool) {
 		return nil, false
 	}
 	if e.Type == TypeStarted {
-		var data Started
-		ok := members(e.Data, func(key, v []byte) bool {
-			if string(key) == `"id"` {
-				data.ID, _ = text(v)
-			}
-			return true
-		})
-		return data, ok && data.ID != ""
+		id, _ := text(memberOf(e.Data, "id"))
+		return Started{ID: id}, id != "" && members(e.Data, nil)
 	}
 	d := decoder{b: e.Data, partial: true}
 	data, err := d.entry(e.Type)
