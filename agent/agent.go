@@ -345,11 +345,11 @@ func (a *Agent) request(messages []model.Message, tools []tool.Declaration) mode
 	}
 }
 
-// measure returns the token estimate for all messages.
+// measure returns the token estimate for the next request.
 func (a *Agent) measure() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.meter.messages
+	return a.meter.fixed + a.meter.messages
 }
 
 // save notes where the full results of a call are.
@@ -365,7 +365,7 @@ func (a *Agent) save(id string, paths []string) {
 	a.saved[id] = paths
 }
 
-// count records the usage of an answer. request is the estimate for the messages of its request.
+// count records the usage of an answer. request is the estimate for its request.
 func (a *Agent) count(u model.Usage, request int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/tool"
 )
 
 var (
@@ -122,43 +121,17 @@ func (b *Budget) use(u model.Usage) {
 	b.usage = b.usage.Plus(u)
 }
 
-// charsPerToken is a rough estimate for servers that report no usage. It is only used if tokens are limited.
-const charsPerToken = 4
-
-// spent returns the tokens of a turn, before its answer is part of the history: as the server reports them, or an
-// estimate if it reports none and tokens are limited.
-func (t *turn) spent() model.Usage {
+// spent returns the tokens of a turn: as the server reports them, or an estimate if it reports none and tokens are
+// limited. request is the estimate for its request.
+func (t *turn) spent(request int) model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
 		return t.usage
 	}
-	sent := len(t.agent.settings().system)
-	for _, d := range t.tools {
-		sent += len(d.Name) + len(d.Description) + len(d.Parameters)
-	}
-	for _, m := range t.agent.History() {
-		sent += length(m.Parts)
-	}
-	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}
-}
-
-// length returns the number of characters of parts. Media have none.
-func length(parts []model.Part) int {
-	n := 0
-	for _, p := range parts {
-		switch p := p.(type) {
-		case model.Text:
-			n += len(p)
-		case model.Thought:
-			n += len(p)
-		case model.Call:
-			n += len(p.Name) + len(p.Args)
-		case model.Response:
-			for _, c := range p.Content {
-				if s, ok := c.(tool.Text); ok {
-					n += len(s)
-				}
-			}
+	used := model.Usage{Input: request, Output: estimate(model.Message{Parts: t.parts})}
+	for _, p := range t.parts {
+		if thought, ok := p.(model.Thought); ok {
+			used.Output += TextTokens(string(thought))
 		}
 	}
-	return n
+	return used
 }

@@ -59,7 +59,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	took := time.Since(start)
 	out.ModelTime += took
 	out.Usage = out.Usage.Plus(t.usage)
-	a.o.Budget.use(t.spent())
+	a.o.Budget.use(t.spent(size))
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	sent := model.Message{Role: model.Assistant}
 	if !t.onlyThought() { // servers reject an answer without text and calls

@@ -41,8 +41,8 @@ type Models struct {
 	rests    rests
 	opens    gate // models are opened one at a time; that may take as long as a server does
 
-	mu     sync.Mutex    // of what follows; nothing waits while it is held
-	budget *agent.Budget // of the conversation; nil: none yet
+	mu     sync.Mutex         // of what follows; nothing waits while it is held
+	budget *agent.Budget      // of the conversation; nil: none yet
 	main   opening            // the session's model; without a model none was opened
 	opened map[string]opening // by name: all models, for subagents and to switch back
 
