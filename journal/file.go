@@ -127,10 +127,7 @@ func (f *File) Append(e Entry) error {
 		return err
 	}
 	f.buf = line[:0]
-	if n, err := f.f.Write(line); err != nil || n < len(line) {
-		if err == nil {
-			err = io.ErrShortWrite
-		}
+	if _, err := f.f.Write(line); err != nil {
 		if cut := f.f.Truncate(f.size); cut != nil {
 			f.failed = errors.Join(err, cut)
 		}

@@ -9,11 +9,9 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/model"
@@ -170,29 +168,15 @@ func (i *Info) start(b []byte, blobs Blobs) (bool, error) {
 	return false, nil
 }
 
-// firstPrompt returns the title from a message, if it is the user's. The data may be truncated.
+// firstPrompt returns the title from a message, if it is the user's and not truncated.
 func firstPrompt(data []byte, blobs Blobs) (string, bool) {
-	const before, long = `{"message":{"role":"user","parts":[{"text":"`, 4 << 10
-	if in, ok := bytes.CutPrefix(data, []byte(before)); ok {
-		if end, ok := stringEnd(data, len(before)-1); ok && end-len(before) <= long {
-			s, ok := text(data[len(before)-1 : end])
-			return Title(s), ok
-		}
-		in = in[:min(len(in), long)]
-		if n := bytes.LastIndexByte(in[max(0, len(in)-12):], '\\'); n >= 0 {
-			in = in[:max(0, len(in)-12)+n] // an escape that may be incomplete
-			in = bytes.TrimRight(in, `\`)
-		}
-		s, ok := text([]byte(`"` + string(in) + `"`))
-		return Title(strings.TrimRight(s, string(utf8.RuneError))), ok
-	}
 	end, ok := valueEnd(data, 0, 0)
 	if !ok {
 		return "", false
 	}
-	raw, _, err := unpackRest(data[:end], blobs)
-	var m Message
-	if err != nil || json.Unmarshal(raw, &m) != nil || m.Kind != Prompt || m.Message.Role != model.User {
+	d, _, err := Recover(Entry{Type: TypeMessage, Data: data[:end]}, blobs)
+	m, _ := d.(Message)
+	if err != nil || m.Kind != Prompt || m.Message.Role != model.User {
 		return "", false
 	}
 	return titleOf(m.Message), true
