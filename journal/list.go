@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -122,50 +121,36 @@ const (
 
 // start reads the first entry and the first prompt.
 func (r *infoReader) start(i *Info, f *os.File, blobs Blobs) error {
-	for size := int64(48 << 10); ; size *= 4 {
-		if int64(len(r.buf)) < min(size, i.Bytes) {
-			r.buf = make([]byte, size)
-		}
-		b := r.buf[:min(size, i.Bytes)]
-		if n, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
-			return err
-		} else {
-			b = b[:n]
-		}
-		done, err := i.start(b, blobs)
-		if err != nil || done || int64(len(b)) >= min(i.Bytes, maxStart) {
+	in := readLines(f, 0, min(i.Bytes, maxStart))
+	in.all, in.chunk = r.buf, 48<<10
+	defer func() { r.buf = in.all }()
+	for first := true; ; first = false {
+		line, _, _, err := in.next()
+		if err != nil && err != io.EOF {
 			return err
 		}
-	}
-}
-
-// start reads the start of the file, and reports whether the title is known.
-func (i *Info) start(b []byte, blobs Blobs) (bool, error) {
-	for first := true; len(b) > 0; first = false {
-		line, rest, _ := bytes.Cut(b, []byte("\n"))
 		e, data, ok := head(line)
-		if !ok {
-			if full, parsed := parse(line); parsed {
-				e, data, ok = full, full.Data, true
-			}
+		if !ok { // of another program
+			e, ok = parse(line)
+			data = e.Data
 		}
 		switch {
 		case first && (!ok || e.Type != TypeOpened):
-			return false, errNoEntries
+			return errNoEntries
+		case err == io.EOF:
+			return nil
 		case first:
 			i.Created, i.Updated = e.At, e.At
 			i.CWD, _ = text(memberOf(data, "cwd"))
 			i.Model, _ = text(memberOf(data, "model"))
 			_ = json.Unmarshal(memberOf(data, "parent"), &i.Parent) // no parent is no error of the session
 		case ok && e.Type == TypeMessage && e.By == "":
-			if t, found := firstPrompt(data, blobs); found {
-				i.Title = t
-				return true, nil
+			if title, found := firstPrompt(data, blobs); found {
+				i.Title = title
+				return nil
 			}
 		}
-		b = rest
 	}
-	return false, nil
 }
 
 // firstPrompt returns the title from a message, if it is the user's and not truncated.
@@ -254,11 +239,7 @@ func (s Sessions) spent(i Info, since time.Time, yield func(Spent, error) bool) 
 		return true // deleted meanwhile
 	}
 	defer f.Close()
-	size, err := f.length()
-	if err != nil {
-		return yield(Spent{}, err)
-	}
-	in := readLines(f.in, 0, size)
+	in := f.lines()
 	for calls := 0; ; {
 		line, _, _, err := in.next()
 		if err != nil {

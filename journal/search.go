@@ -88,11 +88,7 @@ func (w *wordSearch) session(s Sessions, id string) (h Hit, err error) {
 		return h, nil // it is another user's, or was deleted meanwhile
 	}
 	defer f.Close()
-	size, err := f.length()
-	if err != nil {
-		return h, err
-	}
-	in := readLines(f.in, 0, size)
+	in := f.lines()
 	in.all = w.lines
 	for !h.More {
 		line, _, _, err := in.next()
