@@ -140,22 +140,17 @@ func estimate(m model.Message) int {
 		case model.Sealed:
 			n += len(p.JSON) / 4
 		case model.Response:
-			n += partTokens + contentTokens(p.Content)
+			n += partTokens
+			for _, c := range p.Content {
+				switch c := c.(type) {
+				case tool.Text:
+					n += TextTokens(string(c))
+				case tool.Media:
+					n += mediaOf(c)
+				}
+			}
 		case model.Media:
 			n += mediaOf(p.Media)
-		}
-	}
-	return n
-}
-
-func contentTokens(content []tool.Part) int {
-	n := 0
-	for _, p := range content {
-		switch p := p.(type) {
-		case tool.Text:
-			n += TextTokens(string(p))
-		case tool.Media:
-			n += mediaOf(p)
 		}
 	}
 	return n

@@ -164,7 +164,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 	if err != nil || m.Kind != Prompt || m.Message.Role != model.User {
 		return "", false
 	}
-	return titleOf(m.Message), true
+	return Title(Typed(m.Message)), true
 }
 
 // end reads the last entry and the last answer.

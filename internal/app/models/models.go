@@ -57,7 +57,10 @@ type Models struct {
 
 // New returns the models that settings and variables configure. home is Adze's own directory, and log may be nil.
 func New(env project.Env, home string, set *settings.Settings, log *requestlog.Log) *Models {
-	return &Models{env: env, home: home, settings: set, log: log, opened: map[string]opening{}}
+	return &Models{
+		env: env, home: home, settings: set, log: log, opened: map[string]opening{},
+		rests: rests{all: map[string]rest{}, told: map[string]bool{}},
+	}
 }
 
 // Open opens the configured model, once.
