@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,7 +18,10 @@ import (
 //   - so do members of the data, the longest first, while the entry would be over MaxLine
 //
 // Secrets are masked in every string before.
-const envelope = 1 << 10 // bytes of an entry besides its data, at most
+const (
+	envelope = 1 << 10 // bytes of an entry besides its data, at most
+	maxRef   = 150     // bytes of a reference, at most
+)
 
 var errNoStore = errors.New("no store for long texts and media")
 
@@ -109,44 +111,26 @@ func (p *packer) store(content []byte, isJSON bool) []byte {
 // shorten moves the longest members of the data to the store until the entry is short enough. Members are moved
 // unpacked, so that one read restores all of it.
 func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
-	type member struct{ key, was, is []byte }
-	var all []member
-	members(raw, func(key, v []byte) bool {
-		all = append(all, member{key, v, nil})
-		return true
-	})
-	n := 0
-	members(packed, func(key, v []byte) bool {
-		all[n].key, all[n].is = key, v
-		n++
-		return n < len(all)
-	})
-	order := make([]*member, len(all))
-	for i := range all {
-		order[i] = &all[i]
-	}
-	slices.SortStableFunc(order, func(a, b *member) int { return len(b.is) - len(a.is) })
-	size := len(packed)
-	for _, m := range order {
-		if size <= MaxLine-envelope {
-			break
+	for p.err == nil && len(packed) > MaxLine-envelope {
+		var longest, value []byte
+		members(packed, func(key, v []byte) bool {
+			if len(v) > len(value) {
+				longest, value = key, v
+			}
+			return true
+		})
+		if len(value) <= maxRef {
+			return nil, fmt.Errorf("the data has %d bytes, over %d", len(packed), MaxLine-envelope)
 		}
-		ref := p.store(m.was, true)
-		size += len(ref) - len(m.is)
-		m.is = ref
+		ref := p.store(memberOf(raw, string(longest[1:len(longest)-1])), true)
+		packed = rewritten(packed, func(key, v []byte) []byte {
+			if bytes.Equal(key, longest) {
+				return ref
+			}
+			return v
+		})
 	}
-	out := []byte{'{'}
-	for i, m := range all {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, m.key...), ':'), m.is...)
-	}
-	out = append(out, '}')
-	if p.err == nil && len(out) > MaxLine-envelope {
-		p.err = fmt.Errorf("the data has %d bytes, over %d", len(out), MaxLine-envelope)
-	}
-	return out, p.err
+	return packed, p.err
 }
 
 // maskStrings masks secrets in every string of a JSON value: keys too, because a model chooses some of them.
