@@ -148,7 +148,8 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
+	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}, saved: map[string][]string{}}
+	a.ids.used = map[string]bool{}
 	a.begin(o.History, o.Prompts)
 	a.cutOff = o.CutOff
 	if o.Declared != nil {
@@ -359,9 +360,6 @@ func (a *Agent) save(id string, paths []string) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.saved == nil {
-		a.saved = map[string][]string{}
-	}
 	a.saved[id] = paths
 }
 

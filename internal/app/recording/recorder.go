@@ -280,9 +280,6 @@ func (r *Recorder) declare(d agent.Declared) {
 }
 
 func (r *Recorder) asked(by string, turn int) {
-	if r.turns == nil {
-		r.turns = map[string]int{}
-	}
 	if by == "" {
 		turn += r.before
 	}
@@ -342,9 +339,6 @@ func (r *Recorder) Tries(q tool.Request, d tool.Decision) {
 	defer r.mu.Unlock()
 	if !r.talks {
 		r.begin()
-	}
-	if r.tried == nil {
-		r.tried = map[undo.Ref]bool{}
 	}
 	r.tried[refOf(q.Call)] = true
 	r.append(q.Call.By, journal.Tried{
