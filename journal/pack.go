@@ -310,7 +310,7 @@ func isRef(raw []byte) bool {
 // isMedia reports whether a value is a picture, a sound or a document.
 func isMedia(raw []byte) bool { return memberOf(raw, "mimeType") != nil }
 
-// splice is a text with other pieces in place of some of its own.
+// splice is a text in which some pieces are replaced.
 type splice struct {
 	raw  []byte
 	out  []byte // what replaces the first done bytes of raw

@@ -149,8 +149,8 @@ func members(raw []byte, f func(key, value []byte) bool) bool {
 	return ok && space(raw, end) == len(raw)
 }
 
-// memberOf returns the value of the first member of an object with this name; nil if there is none. What follows it may
-// be missing.
+// memberOf returns the value of the first member of an object with this name, or nil. What follows it may be
+// missing.
 func memberOf(raw []byte, name string) (value []byte) {
 	members(raw, func(key, v []byte) bool {
 		if string(key[1:len(key)-1]) == name {
