@@ -148,7 +148,8 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
+	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}, saved: map[string][]string{}}
+	a.ids.used = map[string]bool{}
 	a.begin(o.History, o.Prompts)
 	a.cutOff = o.CutOff
 	if o.Declared != nil {
@@ -345,11 +346,11 @@ func (a *Agent) request(messages []model.Message, tools []tool.Declaration) mode
 	}
 }
 
-// measure returns the token estimate for all messages.
+// measure returns the token estimate for the next request.
 func (a *Agent) measure() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.meter.messages
+	return a.meter.fixed + a.meter.messages
 }
 
 // save notes where the full results of a call are.
@@ -359,13 +360,10 @@ func (a *Agent) save(id string, paths []string) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.saved == nil {
-		a.saved = map[string][]string{}
-	}
 	a.saved[id] = paths
 }
 
-// count records the usage of an answer. request is the estimate for the messages of its request.
+// count records the usage of an answer. request is the estimate for its request.
 func (a *Agent) count(u model.Usage, request int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

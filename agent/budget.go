@@ -7,7 +7,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/tool"
 )
 
 var (
@@ -43,26 +42,26 @@ func (b *Budget) Spent() (turns int, usage model.Usage) {
 
 // Spend counts tokens, and fails if more were used than the limit allows.
 func (b *Budget) Spend(u model.Usage) error {
-	if b == nil {
-		return nil
-	}
 	b.use(u)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.Tokens > 0 && b.usage.Total() > b.Tokens {
-		return b.tokenLimit()
-	}
-	return nil
+	return b.locked(func() error {
+		if b.Tokens > 0 && b.usage.Total() > b.Tokens {
+			return b.tokenLimit()
+		}
+		return nil
+	})
 }
 
 // Left fails if no more requests can be sent.
-func (b *Budget) Left() error {
+func (b *Budget) Left() error { return b.locked(b.left) }
+
+// locked calls f with the lock held; a nil Budget has no limits.
+func (b *Budget) locked(f func() error) error {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.left()
+	return f()
 }
 
 func (b *Budget) left() error {
@@ -83,82 +82,47 @@ func (b *Budget) tokenLimit() error {
 
 // turn counts one turn.
 func (b *Budget) turn() error {
-	if b == nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.Turns > 0 && b.turns >= b.Turns {
-		return fmt.Errorf("stopped after %d turns, including subagents: %w", b.Turns, ErrTurnLimit)
-	}
-	if err := b.left(); err != nil {
+	return b.locked(func() error {
+		if b.Turns > 0 && b.turns >= b.Turns {
+			return fmt.Errorf("stopped after %d turns, including subagents: %w", b.Turns, ErrTurnLimit)
+		}
+		err := b.left()
+		if err == nil {
+			b.turns++
+		}
 		return err
-	}
-	b.turns++
-	return nil
+	})
 }
 
 // call counts a tool call. After the last one that the limit allows it fails, and no more turns are possible.
 func (b *Budget) call() error {
-	if b == nil {
+	return b.locked(func() error {
+		if b.over = b.over || b.Calls > 0 && b.calls >= b.Calls; b.over {
+			return b.left()
+		}
+		b.calls++
 		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.Calls > 0 && b.calls >= b.Calls {
-		b.over = true
-		return b.left()
-	}
-	b.calls++
-	return nil
+	})
 }
 
 func (b *Budget) use(u model.Usage) {
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.usage = b.usage.Plus(u)
+	_ = b.locked(func() error {
+		b.usage = b.usage.Plus(u)
+		return nil
+	})
 }
 
-// charsPerToken is a rough estimate for servers that report no usage. It is only used if tokens are limited.
-const charsPerToken = 4
-
-// spent returns the tokens of a turn, before its answer is part of the history: as the server reports them, or an
-// estimate if it reports none and tokens are limited.
-func (t *turn) spent() model.Usage {
+// spent returns the tokens of a turn: as the server reports them, or an estimate if it reports none and tokens are
+// limited. request is the estimate for its request.
+func (t *turn) spent(request int) model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
 		return t.usage
 	}
-	sent := len(t.agent.settings().system)
-	for _, d := range t.tools {
-		sent += len(d.Name) + len(d.Description) + len(d.Parameters)
-	}
-	for _, m := range t.agent.History() {
-		sent += length(m.Parts)
-	}
-	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}
-}
-
-// length returns the number of characters of parts. Media have none.
-func length(parts []model.Part) int {
-	n := 0
-	for _, p := range parts {
-		switch p := p.(type) {
-		case model.Text:
-			n += len(p)
-		case model.Thought:
-			n += len(p)
-		case model.Call:
-			n += len(p.Name) + len(p.Args)
-		case model.Response:
-			for _, c := range p.Content {
-				if s, ok := c.(tool.Text); ok {
-					n += len(s)
-				}
-			}
+	used := model.Usage{Input: request, Output: estimate(model.Message{Parts: t.parts})}
+	for _, p := range t.parts {
+		if thought, ok := p.(model.Thought); ok {
+			used.Output += TextTokens(string(thought))
 		}
 	}
-	return n
+	return used
 }

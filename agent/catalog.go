@@ -298,5 +298,5 @@ func fitting(names []string, limit int) int {
 // a token and every other character as one, which is slightly too much.
 func Tokens(d tool.Declaration) int {
 	const around = `{"type":"function","function":{"name":"","description":"","parameters":}}`
-	return textTokens(around, d.Name, d.Description, string(d.Parameters))
+	return TextTokens(around, d.Name, d.Description, string(d.Parameters))
 }

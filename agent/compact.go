@@ -244,7 +244,7 @@ func (a *Agent) enough(history []model.Message, w Window) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.meter.scaled(a.meter.fixed+estimateAll(history))*10 <= limit*7
+	return a.meter.scaled(a.meter.fixed+EstimateTokens(history))*10 <= limit*7
 }
 
 // said returns the user's prompts.

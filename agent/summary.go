@@ -54,17 +54,17 @@ func recent(history []model.Message, window int) int {
 	for at > 0 && (at == len(history) || history[at].Role != model.Assistant) {
 		at--
 	}
-	budget := estimateAll(history) * 3 / 10
+	budget := EstimateTokens(history) * 3 / 10
 	if window > 0 {
 		budget = min(budget, window/lastShare)
 	}
-	budget -= estimateAll(history[at:])
+	budget -= EstimateTokens(history[at:])
 	for at > 0 {
 		start := at - 1
 		for start > 0 && history[start].Role == model.Tool {
 			start--
 		}
-		if budget -= estimateAll(history[start:at]); budget < 0 {
+		if budget -= EstimateTokens(history[start:at]); budget < 0 {
 			break
 		}
 		at = start
@@ -81,7 +81,7 @@ func (a *Agent) withoutBulk(history []model.Message, last, window int) ([]model.
 	for i, m := range out[:last] {
 		out[i] = a.eachResponse(m, &n, a.asPath)
 	}
-	if tail := estimateAll(out[last:]); window > 0 && tail > window/2 {
+	if tail := EstimateTokens(out[last:]); window > 0 && tail > window/2 {
 		responses := 0
 		for _, m := range out[last:] {
 			responses += len(m.Calls())
@@ -286,7 +286,7 @@ func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []mod
 func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, window int) ([]model.Message,
 	[][]model.Part, error) {
 	if window <= 0 {
-		window = estimateAll(old)
+		window = EstimateTokens(old)
 	}
 	room := max(leastPrompt, min(mostPrompts, window/promptShare))
 	prompts, said, media := quoted(a.said(), old[cut:], room)
@@ -303,7 +303,7 @@ func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, w
 	parts := append([]model.Part{model.Text(text)}, media...)
 	parts = append(parts, model.Text(summaryIntro+summary+summaryEnd))
 	next := append([]model.Message{{Role: model.User, Parts: parts}}, lean[cut:]...)
-	if now, was := estimateAll(next), estimateAll(old); now >= was {
+	if now, was := EstimateTokens(next), EstimateTokens(old); now >= was {
 		return nil, nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)",
 			humanize.Number(now), humanize.Number(was))
 	}
@@ -328,7 +328,7 @@ func quoted(prompts [][]model.Part, last []model.Message, room int) (stay [][]mo
 		if stays[at] {
 			continue
 		}
-		need := textTokens(said) + partTokens
+		need := TextTokens(said) + partTokens
 		if need > left && (at == 0 || at == newest) {
 			said, need = tool.Cut(said, left*bytesOfTokens/2), left/2
 		}

@@ -59,7 +59,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	took := time.Since(start)
 	out.ModelTime += took
 	out.Usage = out.Usage.Plus(t.usage)
-	a.o.Budget.use(t.spent())
+	a.o.Budget.use(t.spent(size))
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	sent := model.Message{Role: model.Assistant}
 	if !t.onlyThought() { // servers reject an answer without text and calls
@@ -126,23 +126,15 @@ func (t *turn) listen(ctx context.Context) error {
 	return model.Errorf(model.ErrCut, "response from %s ended early", now.model.Name())
 }
 
-// say adds text to the answer.
+// say adds a piece of text to the answer.
 func (t *turn) say(s model.Text) {
 	last, ok := t.last().(model.Text)
-	if !ok {
-		t.settle()
-		t.parts = append(t.parts, s)
-	}
-	t.stream(string(last), string(s))
+	t.stream(ok, s, string(last), string(s))
 }
 
 func (t *turn) think(s model.Thought) {
 	last, ok := t.last().(model.Thought)
-	if !ok {
-		t.settle()
-		t.parts = append(t.parts, s)
-	}
-	t.stream(string(last), string(s))
+	t.stream(ok, s, string(last), string(s))
 }
 
 func (t *turn) last() model.Part {
@@ -152,8 +144,12 @@ func (t *turn) last() model.Part {
 	return t.parts[len(t.parts)-1]
 }
 
-// stream appends a piece to the last part, whose earlier text is settled.
-func (t *turn) stream(settled, piece string) {
+// stream appends a piece to the last part, whose earlier text is settled; or begins a part with it.
+func (t *turn) stream(continues bool, begin model.Part, settled, piece string) {
+	if !continues {
+		t.settle()
+		t.parts = append(t.parts, begin)
+	}
 	if len(t.streams) == 0 {
 		t.streams = append(t.streams, settled...)
 	}

@@ -80,8 +80,7 @@ func (m *meter) scaled(estimate int) int {
 	return int(float64(estimate) * m.scale)
 }
 
-// count records the usage of an answer, which is in the history by now. request is the estimate for the messages of its
-// request.
+// count records the usage of an answer, which is in the history by now. request is the estimate for its request.
 func (m *meter) count(u model.Usage, request int) {
 	if m.proven = m.ceiling > 0; u.Input >= m.ceiling { // it accepts more
 		m.forget()
@@ -90,8 +89,8 @@ func (m *meter) count(u model.Usage, request int) {
 		return
 	}
 	m.counted, m.input, m.at = u.Total(), u.Input, m.messages
-	if estimate := m.fixed + request; estimate > 0 {
-		m.scale = min(max(float64(u.Input)/float64(estimate), minScale), maxScale)
+	if request > 0 {
+		m.scale = min(max(float64(u.Input)/float64(request), minScale), maxScale)
 	}
 }
 
@@ -109,10 +108,11 @@ func (m *meter) forget() { m.ceiling, m.proven = 0, false }
 // restart is called for a history that was replaced: nothing of it was counted.
 func (m *meter) restart(history []model.Message) {
 	m.counted, m.input, m.at = 0, 0, 0
-	m.messages, m.length = estimateAll(history), len(history)
+	m.messages, m.length = EstimateTokens(history), len(history)
 }
 
-func estimateAll(messages []model.Message) int {
+// EstimateTokens returns about how many tokens messages take, rather too many.
+func EstimateTokens(messages []model.Message) int {
 	n := 0
 	for _, msg := range messages {
 		n += estimate(msg)
@@ -134,28 +134,23 @@ func estimate(m model.Message) int {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case model.Text:
-			n += textTokens(string(p))
+			n += TextTokens(string(p))
 		case model.Call:
-			n += partTokens + textTokens(p.Name) + textTokens(string(p.Args))
+			n += partTokens + TextTokens(p.Name) + TextTokens(string(p.Args))
 		case model.Sealed:
 			n += len(p.JSON) / 4
 		case model.Response:
-			n += partTokens + contentTokens(p.Content)
+			n += partTokens
+			for _, c := range p.Content {
+				switch c := c.(type) {
+				case tool.Text:
+					n += TextTokens(string(c))
+				case tool.Media:
+					n += mediaOf(c)
+				}
+			}
 		case model.Media:
 			n += mediaOf(p.Media)
-		}
-	}
-	return n
-}
-
-func contentTokens(content []tool.Part) int {
-	n := 0
-	for _, p := range content {
-		switch p := p.(type) {
-		case tool.Text:
-			n += textTokens(string(p))
-		case tool.Media:
-			n += mediaOf(p)
 		}
 	}
 	return n
@@ -168,8 +163,8 @@ func mediaOf(m tool.Media) int {
 	return max(mediaTokens, len(m.Data)/bytesPerToken)
 }
 
-// textTokens counts 3.5 bytes of ASCII as a token and every other character as one, which is slightly too much.
-func textTokens(texts ...string) int {
+// TextTokens counts 3.5 bytes of ASCII as a token and every other character as one, which is slightly too much.
+func TextTokens(texts ...string) int {
 	plain, others := 0, 0
 	for _, text := range texts {
 		for i := 0; i < len(text); i++ {
@@ -186,7 +181,7 @@ func textTokens(texts ...string) int {
 
 // fixedTokens estimates the part of a request that every request has.
 func fixedTokens(system string, tools []tool.Declaration) int {
-	n := textTokens(system)
+	n := TextTokens(system)
 	for _, d := range tools {
 		n += Tokens(d)
 	}

@@ -22,15 +22,15 @@ func TestMeter(t *testing.T) {
 	}
 	check("estimated", 1500)
 	m.messages += 100 // the answer
-	m.count(model.Usage{Input: 3000, Output: 60}, 500)
+	m.count(model.Usage{Input: 3000, Output: 60}, 1500)
 	check("counted", 3060)
 	m.messages += 200
 	check("counted and more, twice as many as estimated", 3460)
-	m.count(model.Usage{}, 500)
+	m.count(model.Usage{}, 1500)
 	check("no usage", 3460)
-	m.count(model.Usage{Input: 10, Output: 1}, 600)
+	m.count(model.Usage{Input: 10, Output: 1}, 1600)
 	check("a count that can't be", 720)
-	m.count(model.Usage{Input: 3000, Output: 60}, 500)
+	m.count(model.Usage{Input: 3000, Output: 60}, 1500)
 	m.reject()
 	m.restart([]model.Message{model.Prompt(strings.Repeat("x", 350))})
 	check("after a compaction", 2208)
@@ -43,7 +43,7 @@ func TestMeter(t *testing.T) {
 	if m.ceiling != 0 {
 		t.Errorf("ceiling %d of another model", m.ceiling)
 	}
-	m.count(model.Usage{Input: 1104, Output: 10}, 104)
+	m.count(model.Usage{Input: 1104, Output: 10}, 1104)
 	m.check("other", nil)
 	check("another history", 1000)
 }

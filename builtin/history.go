@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/search"
@@ -18,12 +19,8 @@ const sessionPaths = "session:"
 
 // Past tells the model where its whole conversation is; "" if it can't read it.
 func (s *Set) Past() string {
-	var names []string
-	for _, name := range []string{"read_file", "grep_search"} {
-		if s.files.offer.has(name) {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc([]string{"read_file", "grep_search"},
+		func(name string) bool { return !s.files.offer.has(name) })
 	if s.files.history == nil || len(names) == 0 {
 		return ""
 	}

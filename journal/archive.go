@@ -89,17 +89,16 @@ func (s Sessions) archive(id string) error {
 	if err != nil {
 		return err
 	}
-	err = s.replace(id, archiveName, info.ModTime(), func(w io.Writer) error {
-		z := gzip.NewWriter(w)
-		_, err := io.Copy(z, f)
-		return errors.Join(err, z.Close())
-	})
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err = io.Copy(z, f)
+	err = errors.Join(err, z.Close())
 	f.Close() // some systems don't replace an open file
 	if err == nil {
-		err = s.replace(id, journalName, info.ModTime(), func(w io.Writer) error {
-			_, err := w.Write(short)
-			return err
-		})
+		err = s.replace(id, archiveName, info.ModTime(), packed.Bytes())
+	}
+	if err == nil {
+		err = s.replace(id, journalName, info.ModTime(), short)
 	}
 	return err
 }
@@ -140,13 +139,14 @@ func (s Sessions) short(id string) ([]byte, error) {
 }
 
 // replace writes a file of a session so that a killed process leaves the old one or the new one.
-func (s Sessions) replace(id, name string, at time.Time, write func(io.Writer) error) error {
+func (s Sessions) replace(id, name string, at time.Time, content []byte) error {
 	path := filepath.Join(s.Dir(id), newName)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Sync(), f.Close())
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Chtimes(path, at, at)
 	}
@@ -162,31 +162,29 @@ func (s Sessions) replace(id, name string, at time.Time, write func(io.Writer) e
 
 // restore replaces the short journal of a session, which is locked, by the whole one.
 func (s Sessions) restore(id string) error {
-	f, err := s.journal(id, os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	is := isArchived(f)
-	f.Close()
-	if err != nil || !is {
-		return err
-	}
 	var whole bytes.Buffer
-	if err = s.unpack(id, &whole); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w\nThe entries before the damage can be read: adze session show %s", err, id)
-	}
+	f, err := s.entries(id, &whole)
 	if err != nil {
 		return err
 	}
-	err = s.replace(id, journalName, info.ModTime(), func(w io.Writer) error {
-		_, err := w.Write(whole.Bytes())
-		return err
-	})
+	defer f.Close()
+	if f.f != nil { // it is the whole one
+		return nil
+	}
+	info, err := os.Lstat(s.Path(id))
+	if f.Repair.Damage != nil {
+		err = fmt.Errorf("%w\nThe entries before the damage can be read: adze session show %s", f.Repair.Damage, id)
+	}
+	if err == nil {
+		err = s.replace(id, journalName, info.ModTime(), whole.Bytes())
+	}
 	if err == nil {
 		err = os.Remove(filepath.Join(s.Dir(id), archiveName))
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("open session %s: %w", id, err)
+	}
+	return nil
 }
 
 // unpack writes the whole journal of an archived session, as far as it can be read.

@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // Limits select the sessions that Clean keeps.
@@ -67,57 +68,35 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	if l.MaxAge > 0 {
 		all = slices.DeleteFunc(all, func(a Used) bool { return l.Now.Sub(a.Last) > l.MaxAge && remove(a) })
 	}
+	var over int64 // bytes
 	if l.MaxBytes > 0 && !l.stopped() {
-		over, err := s.over(l)
+		size, err := s.Size()
 		errs = append(errs, err)
-		if over > 0 && err == nil {
-			shares, err := s.shares()
-			errs = append(errs, err)
-			for len(all) > 0 && over > 0 && !l.stopped() {
-				if other := l.Other; remove(all[0]) {
-					over -= all[0].bytes + shares.drop(all[0].ID) + other - l.Other
-				}
-				all = all[1:]
-			}
+		over = size.Sessions + size.Contents + l.Other - l.MaxBytes
+	}
+	aged, freed := len(done.Sessions), done.Bytes
+	if over <= 0 && aged == 0 {
+		return done, errors.Join(errs...)
+	}
+	shares, err := s.removeUnused(&done, l.Now)
+	over -= done.Bytes - freed
+	for err == nil && len(all) > 0 && over > 0 && !l.stopped() {
+		if other := l.Other; remove(all[0]) {
+			over -= all[0].bytes + shares.drop(all[0].ID) + other - l.Other
 		}
+		all = all[1:]
 	}
-	if len(done.Sessions) > 0 {
-		errs = append(errs, s.removeUnused(&done, l.Now))
+	if len(done.Sessions) > aged {
+		_, err = s.removeUnused(&done, l.Now)
 	}
-	return done, errors.Join(errs...)
+	return done, errors.Join(append(errs, err)...)
 }
 
-// over returns by how many bytes the limit is exceeded, once unused contents are removed.
-func (s Sessions) over(l Limits) (int64, error) {
-	size, err := s.Size()
-	if err != nil || size.Sessions+size.Contents+l.Other <= l.MaxBytes {
-		return 0, err
-	}
-	var unused Cleaned
-	err = s.removeUnused(&unused, l.Now)
-	return size.Sessions + size.Contents + l.Other - l.MaxBytes - unused.Bytes, err
-}
-
-// shares records which contents each session uses, and how many sessions use each.
+// shares are the contents that each session uses, and how many sessions use each.
 type shares struct {
 	names map[string]map[string]bool // by session
 	count map[string]int             // by content
 	bytes map[string]int64           // by content
-}
-
-func (s Sessions) shares() (shares, error) {
-	all := shares{map[string]map[string]bool{}, map[string]int{}, map[string]int64{}}
-	ids, err := s.IDs()
-	for _, id := range ids {
-		all.names[id] = map[string]bool{}
-		err = errors.Join(err, s.namedIn(id, all.names[id]))
-		for name := range all.names[id] {
-			all.count[name]++
-		}
-	}
-	return all, errors.Join(err, s.Store().each(func(ref Ref, _ string, _ fs.FileInfo) {
-		all.bytes[ref.Blob] = ref.Bytes
-	}))
 }
 
 // drop returns the bytes of the contents that only this session uses.
@@ -154,7 +133,7 @@ func (s Sessions) LastUsed() ([]Used, error) {
 			all = append(all, Used{id, info.ModTime(), treeSize(s.Dir(id))})
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Last.Before(all[j].Last) })
+	sorted.By(all, func(a, b Used) int { return a.Last.Compare(b.Last) })
 	return all, err
 }
 
@@ -205,22 +184,26 @@ func treeSize(dir string) int64 {
 	return sum
 }
 
-// removeUnused removes the contents that no session uses and that are not new.
-func (s Sessions) removeUnused(done *Cleaned, now time.Time) error {
-	used := map[string]bool{}
+// removeUnused removes the contents that no session uses and that are not new. If the contents that a session uses are
+// unknown, it removes nothing.
+func (s Sessions) removeUnused(done *Cleaned, now time.Time) (shares, error) {
+	all := shares{map[string]map[string]bool{}, map[string]int{}, map[string]int64{}}
 	ids, err := s.IDs()
 	for _, id := range ids {
-		if err == nil {
-			err = s.namedIn(id, used)
+		all.names[id] = map[string]bool{}
+		err = errors.Join(err, s.namedIn(id, all.names[id]))
+		for name := range all.names[id] {
+			all.count[name]++
 		}
 	}
 	if err != nil {
-		return err // the contents that the session uses are unknown
+		return all, err
 	}
 	store := s.Store()
 	before := now.Add(-2 * touchAfter)
-	return store.each(func(ref Ref, path string, info fs.FileInfo) {
-		if used[ref.Blob] || info.ModTime().After(before) {
+	return all, store.each(func(ref Ref, path string, info fs.FileInfo) {
+		all.bytes[ref.Blob] = ref.Bytes
+		if all.count[ref.Blob] > 0 || info.ModTime().After(before) {
 			return
 		}
 		if ref.Blob == "" {

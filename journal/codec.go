@@ -123,13 +123,7 @@ func (b forms) form(t reflect.Type) *form {
 	case kind == reflect.Pointer:
 		elem := b.of(t.Elem())
 		return &form{
-			func(e *encoder, v reflect.Value) {
-				if v.IsNil() {
-					e.b = append(e.b, "null"...)
-					return
-				}
-				elem.write(e, v.Elem())
-			},
+			orNull(func(e *encoder, v reflect.Value) { elem.write(e, v.Elem()) }),
 			func(d *decoder, v reflect.Value) {
 				v.Set(reflect.New(t.Elem()))
 				elem.read(d, v.Elem())
@@ -149,15 +143,22 @@ func (b forms) form(t reflect.Type) *form {
 	}
 }
 
+// orNull writes null for a nil pointer or slice.
+func orNull(write func(*encoder, reflect.Value)) func(*encoder, reflect.Value) {
+	return func(e *encoder, v reflect.Value) {
+		if v.IsNil() {
+			e.b = append(e.b, "null"...)
+			return
+		}
+		write(e, v)
+	}
+}
+
 // list returns the form of a slice.
 func (b forms) list(t reflect.Type) *form {
 	elem := b.of(t.Elem())
 	return &form{
-		func(e *encoder, v reflect.Value) {
-			if v.IsNil() {
-				e.b = append(e.b, "null"...)
-				return
-			}
+		orNull(func(e *encoder, v reflect.Value) {
 			e.b = append(e.b, '[')
 			for i := range v.Len() {
 				if i > 0 {
@@ -166,7 +167,7 @@ func (b forms) list(t reflect.Type) *form {
 				elem.write(e, v.Index(i))
 			}
 			e.b = append(e.b, ']')
-		},
+		}),
 		func(d *decoder, v reflect.Value) {
 			v.SetZero()
 			for more := d.begin('[', ']'); more; more = d.another(']') {

@@ -357,27 +357,26 @@ func (Closed) Type() Type    { return TypeClosed }
 
 // Decode returns the entry's data, with texts and media from the store. It returns nil for an unknown type.
 func Decode(e Entry, blobs Blobs) (Data, error) {
-	e, err := Resolve(e, blobs)
-	if err != nil {
-		return nil, err
+	data, lost, err := Recover(e, blobs)
+	if err == nil && lost.Err != nil {
+		return nil, e.invalid(lost.Err)
 	}
-	data, err := decode(e.Type, e.Data)
-	if err != nil {
-		return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
-	}
-	return data, nil
+	return data, err
 }
+
+// invalid returns the error of an entry whose data can't be read.
+func (e Entry) invalid(err error) error { return fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err) }
 
 // Recover is like Decode for an entry with contents that are missing in the store: a sentence replaces a text or a
 // picture, and other values are empty.
 func Recover(e Entry, blobs Blobs) (Data, Lost, error) {
 	raw, lost, err := unpackRest(e.Data, blobs)
 	if err != nil {
-		return nil, lost, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		return nil, lost, e.invalid(err)
 	}
 	data, err := decode(e.Type, raw)
 	if err != nil {
-		return nil, lost, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		return nil, lost, e.invalid(err)
 	}
 	return recovered(data, lost), lost, nil
 }
@@ -386,7 +385,7 @@ func Recover(e Entry, blobs Blobs) (Data, Lost, error) {
 func Resolve(e Entry, blobs Blobs) (Entry, error) {
 	raw, err := unpack(e.Data, blobs)
 	if err != nil {
-		return e, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		return e, e.invalid(err)
 	}
 	e.Data = raw
 	return e, nil

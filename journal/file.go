@@ -106,6 +106,14 @@ func (f *File) length() (int64, error) {
 	return info.Size(), nil
 }
 
+// lines reads the lines that the journal has now. An error comes with the first one.
+func (f *File) lines() *lines {
+	size, err := f.length()
+	in := readLines(f.in, 0, size)
+	in.failed = err
+	return in
+}
+
 // Append writes an entry with a single write. If the disk is full, nothing of the entry stays in the file.
 func (f *File) Append(e Entry) error {
 	f.mu.Lock()
@@ -127,10 +135,7 @@ func (f *File) Append(e Entry) error {
 		return err
 	}
 	f.buf = line[:0]
-	if n, err := f.f.Write(line); err != nil || n < len(line) {
-		if err == nil {
-			err = io.ErrShortWrite
-		}
+	if _, err := f.f.Write(line); err != nil {
 		if cut := f.f.Truncate(f.size); cut != nil {
 			f.failed = errors.Join(err, cut)
 		}
@@ -207,12 +212,7 @@ func (f *File) Close() error {
 // may just be being written; any other invalid line is a [BrokenError].
 func (f *File) Read(from int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		size, err := f.length()
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		in := readLines(f.in, 0, size)
+		in := f.lines()
 		for n := int64(1); ; n++ {
 			line, offset, whole, err := in.next()
 			if err == io.EOF {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,7 @@ import (
 // Fork makes a session from the entries of another one up to seq; 0: all. The new session's first entry names both. The
 // other session can be in use. The new one isn't opened.
 func (s Sessions) Fork(id string, seq int64, newID string) error {
-	from, err := s.Entries(id)
+	from, state, err := s.View(id)
 	if err != nil {
 		return err
 	}
@@ -21,7 +22,7 @@ func (s Sessions) Fork(id string, seq int64, newID string) error {
 	if err != nil {
 		return err
 	}
-	err = s.copyTo(to, from, id, seq)
+	err = s.copyTo(to, from, Parent{ID: id, Seq: cmp.Or(seq, state.Seq)}, seq)
 	err = errors.Join(err, to.Close())
 	if err != nil {
 		os.RemoveAll(s.Dir(newID))
@@ -30,7 +31,7 @@ func (s Sessions) Fork(id string, seq int64, newID string) error {
 	return nil
 }
 
-func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
+func (s Sessions) copyTo(to, from *File, parent Parent, seq int64) error {
 	out := bufio.NewWriterSize(to.f, 1<<20)
 	var line []byte
 	var last int64
@@ -49,13 +50,7 @@ func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
 			return ErrNewer
 		}
 		if e.Seq == 1 {
-			at := seq
-			if at == 0 {
-				if at, err = lastSeq(from); err != nil {
-					return err
-				}
-			}
-			if e, err = s.forked(e, to, Parent{ID: id, Seq: at}); err != nil {
+			if e, err = s.forked(e, to, parent); err != nil {
 				return err
 			}
 		}
@@ -78,22 +73,6 @@ func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
 	}
 	to.last = last
 	return to.Sync()
-}
-
-// lastSeq returns the Seq of the last valid entry.
-func lastSeq(f *File) (int64, error) {
-	var last int64
-	for e, err := range f.Read(1) {
-		var broken *BrokenError
-		if errors.As(err, &broken) {
-			break
-		}
-		if err != nil {
-			return last, err
-		}
-		last = e.Seq
-	}
-	return last, nil
 }
 
 // forked returns the first entry of a fork.

@@ -64,13 +64,9 @@ func newForms() forms {
 		func(d *decoder, v reflect.Value) { v.SetBytes(bytes.Clone(d.raw())) },
 	}
 	b[reflect.TypeFor[[]byte]()] = &form{
-		func(e *encoder, v reflect.Value) {
-			if v.IsNil() {
-				e.b = append(e.b, "null"...)
-				return
-			}
+		orNull(func(e *encoder, v reflect.Value) {
 			e.b = append(base64.StdEncoding.AppendEncode(append(e.b, '"'), v.Bytes()), '"')
-		},
+		}),
 		func(d *decoder, v reflect.Value) {
 			data, err := base64.StdEncoding.DecodeString(d.text())
 			if v.SetBytes(data); err != nil {

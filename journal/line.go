@@ -179,10 +179,13 @@ type lines struct {
 	read int64 // offset after buf
 	buf  []byte
 	all  []byte // the whole buffer, for reuse
+
+	chunk  int   // bytes to read at once, more for long lines
+	failed error // nothing can be read
 }
 
 func readLines(f io.ReaderAt, from, end int64) *lines {
-	return &lines{f: f, at: from, end: end, read: from}
+	return &lines{f: f, at: from, end: end, read: from, chunk: 256 << 10}
 }
 
 // next returns the next line without its newline, and its offset. It is valid until the next call. whole is false for
@@ -197,6 +200,9 @@ func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 			return line, offset, true, nil
 		}
 		searched = len(l.buf)
+		if l.failed != nil {
+			return nil, l.at, false, l.failed
+		}
 		if l.read >= l.end || searched > maxRead {
 			if searched == 0 {
 				return nil, l.at, false, io.EOF
@@ -212,17 +218,15 @@ func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 }
 
 func (l *lines) fill() error {
-	const chunk = 256 << 10
-	need := len(l.buf) + chunk
-	if need > len(l.all) {
-		all := make([]byte, max(need, 2*len(l.buf)))
-		copy(all, l.buf)
-		l.all = all
-	} else {
-		copy(l.all, l.buf)
-	}
 	kept := len(l.buf)
-	n, err := l.f.ReadAt(l.all[kept:min(int64(len(l.all)), int64(kept)+l.end-l.read)], l.read)
+	size := kept + max(l.chunk, kept)
+	into := l.all
+	if size > len(into) {
+		into = make([]byte, size)
+	}
+	copy(into, l.buf)
+	l.all = into
+	n, err := l.f.ReadAt(l.all[kept:min(int64(size), int64(kept)+l.end-l.read)], l.read)
 	l.buf, l.read = l.all[:kept+n], l.read+int64(n)
 	if n == 0 && err == io.EOF {
 		l.end = l.read // it became shorter

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,13 +8,11 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -56,25 +53,28 @@ func (i Info) Label() string {
 func (s Sessions) List() ([]Info, error) {
 	ids, err := s.IDs()
 	all := make([]Info, len(ids))
+	inParallel(len(ids), func() func(int) {
+		var r infoReader
+		return func(i int) { all[i], _ = r.read(s, ids[i]) } // an unreadable one has no ID
+	})
+	all = slices.DeleteFunc(all, func(i Info) bool { return i.ID == "" })
+	sorted.By(all, func(a, b Info) int { return b.Updated.Compare(a.Updated) }) // IDs were sorted
+	return all, err
+}
+
+// inParallel calls functions with the numbers below n, each with some of them. worker makes one of the functions.
+func inParallel(n int, worker func() func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			var r infoReader
-			for i := next.Add(1) - 1; i < int64(len(ids)); i = next.Add(1) - 1 {
-				all[i], _ = r.read(s, ids[i]) // an unreadable one has no ID
+			work := worker()
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				work(int(i))
 			}
 		})
 	}
 	wg.Wait()
-	all = slices.DeleteFunc(all, func(i Info) bool { return i.ID == "" })
-	sort.Slice(all, func(i, j int) bool {
-		if c := all[j].Updated.Compare(all[i].Updated); c != 0 {
-			return c < 0
-		}
-		return all[i].ID < all[j].ID
-	})
-	return all, err
 }
 
 // Info returns one session as in List.
@@ -121,98 +121,57 @@ const (
 
 // start reads the first entry and the first prompt.
 func (r *infoReader) start(i *Info, f *os.File, blobs Blobs) error {
-	for size := int64(48 << 10); ; size *= 4 {
-		if int64(len(r.buf)) < min(size, i.Bytes) {
-			r.buf = make([]byte, size)
-		}
-		b := r.buf[:min(size, i.Bytes)]
-		if n, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
-			return err
-		} else {
-			b = b[:n]
-		}
-		done, err := i.start(b, blobs)
-		if err != nil || done || int64(len(b)) >= min(i.Bytes, maxStart) {
+	in := readLines(f, 0, min(i.Bytes, maxStart))
+	in.all, in.chunk = r.buf, 48<<10
+	defer func() { r.buf = in.all }()
+	for first := true; ; first = false {
+		line, _, _, err := in.next()
+		if err != nil && err != io.EOF {
 			return err
 		}
-	}
-}
-
-// start reads the start of the file, and reports whether the title is known.
-func (i *Info) start(b []byte, blobs Blobs) (bool, error) {
-	for first := true; len(b) > 0; first = false {
-		line, rest, _ := bytes.Cut(b, []byte("\n"))
 		e, data, ok := head(line)
-		if !ok {
-			if full, parsed := parse(line); parsed {
-				e, data, ok = full, full.Data, true
-			}
+		if !ok { // of another program
+			e, ok = parse(line)
+			data = e.Data
 		}
 		switch {
 		case first && (!ok || e.Type != TypeOpened):
-			return false, errNoEntries
+			return errNoEntries
+		case err == io.EOF:
+			return nil
 		case first:
 			i.Created, i.Updated = e.At, e.At
-			i.opened(data)
+			i.CWD, _ = text(memberOf(data, "cwd"))
+			i.Model, _ = text(memberOf(data, "model"))
+			_ = json.Unmarshal(memberOf(data, "parent"), &i.Parent) // no parent is no error of the session
 		case ok && e.Type == TypeMessage && e.By == "":
-			if t, found := firstPrompt(data, blobs); found {
-				i.Title = t
-				return true, nil
+			if title, found := firstPrompt(data, blobs); found {
+				i.Title = title
+				return nil
 			}
 		}
-		b = rest
 	}
-	return false, nil
 }
 
-// opened reads the members of the first entry that come before the long ones. The data may be truncated.
-func (i *Info) opened(data []byte) {
-	members(data, func(key, v []byte) bool {
-		switch string(key) {
-		case `"cwd"`:
-			i.CWD, _ = text(v)
-		case `"model"`:
-			i.Model, _ = text(v)
-		case `"parent"`:
-			_ = json.Unmarshal(v, &i.Parent)
-		}
-		return true
-	})
-}
-
-// firstPrompt returns the title from a message, if it is the user's. The data may be truncated.
+// firstPrompt returns the title from a message, if it is the user's and not truncated.
 func firstPrompt(data []byte, blobs Blobs) (string, bool) {
-	const before, long = `{"message":{"role":"user","parts":[{"text":"`, 4 << 10
-	if in, ok := bytes.CutPrefix(data, []byte(before)); ok {
-		if end, ok := stringEnd(data, len(before)-1); ok && end-len(before) <= long {
-			s, ok := text(data[len(before)-1 : end])
-			return Title(s), ok
-		}
-		in = in[:min(len(in), long)]
-		if n := bytes.LastIndexByte(in[max(0, len(in)-12):], '\\'); n >= 0 {
-			in = in[:max(0, len(in)-12)+n] // an escape that may be incomplete
-			in = bytes.TrimRight(in, `\`)
-		}
-		s, ok := text([]byte(`"` + string(in) + `"`))
-		return Title(strings.TrimRight(s, string(utf8.RuneError))), ok
-	}
 	end, ok := valueEnd(data, 0, 0)
 	if !ok {
 		return "", false
 	}
-	raw, _, err := unpackRest(data[:end], blobs)
-	var m Message
-	if err != nil || json.Unmarshal(raw, &m) != nil || m.Kind != Prompt || m.Message.Role != model.User {
+	d, _, err := Recover(Entry{Type: TypeMessage, Data: data[:end]}, blobs)
+	m, _ := d.(Message)
+	if err != nil || m.Kind != Prompt || m.Message.Role != model.User {
 		return "", false
 	}
-	return titleOf(m.Message), true
+	return Title(Typed(m.Message)), true
 }
 
 // end reads the last entry and the last answer.
 func (r *infoReader) end(i *Info, f *os.File) error {
 	last, turns, named := false, false, false
 	return eachBackwardIn(f, i.Bytes, max(0, i.Bytes-maxEnd), &r.buf, func(offset int64, line []byte) bool {
-		e, data, ok := head(line)
+		e, data, ok := head(line) // the data may be truncated
 		if !ok {
 			return true
 		}
@@ -223,44 +182,26 @@ func (r *infoReader) end(i *Info, f *os.File) error {
 				i.State = StateClosed
 			}
 		}
-		switch name := i.Name; {
-		case e.By != "":
-		case e.Type == TypeNamed && !named:
-			members(data, i.named)
-			named = true
-		case e.Type == TypeAnswer, e.Type == TypeClosed, e.Type == TypeCompacted:
-			if turns = i.counts(data); named {
-				i.Name = name
+		if e.By != "" {
+			return true
+		}
+		switch e.Type {
+		case TypeAnswer, TypeClosed, TypeCompacted:
+			var n int64
+			n, _, turns = number(memberOf(data, "turns"))
+			i.Turns = int(n)
+			if m, ok := text(memberOf(data, "model")); ok && m != "" {
+				i.Model = m
 			}
+			fallthrough
+		case TypeNamed:
+			if !named {
+				i.Name, _ = text(memberOf(data, "name"))
+			}
+			named = named || e.Type == TypeNamed
 		}
 		return !turns
 	})
-}
-
-// counts reads the number of turns. The data may be truncated.
-func (i *Info) counts(data []byte) bool {
-	found := false
-	members(data, func(key, v []byte) bool {
-		switch string(key) {
-		case `"turns"`:
-			n, _, ok := number(v)
-			i.Turns, found = int(n), ok
-		case `"model"`:
-			if m, ok := text(v); ok && m != "" {
-				i.Model = m
-			}
-		}
-		return i.named(key, v)
-	})
-	return found
-}
-
-// named reads the name of the session.
-func (i *Info) named(key, v []byte) bool {
-	if string(key) == `"name"` {
-		i.Name, _ = text(v)
-	}
-	return true
 }
 
 // Spent is the usage of one answer of a session.
@@ -298,11 +239,7 @@ func (s Sessions) spent(i Info, since time.Time, yield func(Spent, error) bool) 
 		return true // deleted meanwhile
 	}
 	defer f.Close()
-	size, err := f.length()
-	if err != nil {
-		return yield(Spent{}, err)
-	}
-	in := readLines(f.in, 0, size)
+	in := f.lines()
 	for calls := 0; ; {
 		line, _, _, err := in.next()
 		if err != nil {
@@ -316,27 +253,12 @@ func (s Sessions) spent(i Info, since time.Time, yield func(Spent, error) bool) 
 		case TypeFinished:
 			calls++
 		case TypeAnswer:
-			answer := spentBy(data)
-			answer.Session, answer.At, answer.Calls = i.ID, e.At, calls
+			answer := Spent{Session: i.ID, At: e.At, Calls: calls}
+			answer.Model, _ = text(memberOf(data, "model"))
+			_ = json.Unmarshal(memberOf(data, "usage"), &answer.Usage)
 			if calls = 0; !yield(answer, nil) {
 				return false
 			}
 		}
 	}
-}
-
-// spentBy reads the members of an answer that come before the long one.
-func spentBy(data []byte) (out Spent) {
-	members(data, func(key, v []byte) bool {
-		switch string(key) {
-		case `"model"`:
-			out.Model, _ = text(v)
-		case `"usage"`:
-			_ = json.Unmarshal(v, &out.Usage)
-		case `"message"`:
-			return false
-		}
-		return true
-	})
-	return out
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,7 +18,10 @@ import (
 //   - so do members of the data, the longest first, while the entry would be over MaxLine
 //
 // Secrets are masked in every string before.
-const envelope = 1 << 10 // bytes of an entry besides its data, at most
+const (
+	envelope = 1 << 10 // bytes of an entry besides its data, at most
+	maxRef   = 150     // bytes of a reference, at most
+)
 
 var errNoStore = errors.New("no store for long texts and media")
 
@@ -44,16 +46,20 @@ func pack(raw json.RawMessage, blobs Blobs, mask func(string) string) (json.RawM
 
 // value returns the value for the log; raw itself if nothing changes.
 func (p *packer) value(raw []byte) []byte {
-	if len(raw) == 0 || p.err != nil {
-		return raw
-	}
-	switch raw[0] {
-	case '"':
+	switch {
+	case len(raw) == 0 || p.err != nil:
+	case raw[0] == '"':
 		return p.string(raw)
-	case '[':
-		return p.array(raw)
-	case '{':
-		return p.object(raw)
+	case isRef(raw):
+		return p.store(raw, true)
+	case raw[0] == '[' || raw[0] == '{':
+		media := isMedia(raw)
+		return rewritten(raw, func(key, v []byte) []byte {
+			if media && string(key) == `"data"` && len(v) > 2 && v[0] == '"' {
+				return p.media(v)
+			}
+			return p.value(v)
+		})
 	}
 	return raw
 }
@@ -70,52 +76,6 @@ func (p *packer) string(raw []byte) []byte {
 		return p.store(raw, true)
 	}
 	return p.store([]byte(s), false)
-}
-
-func (p *packer) array(raw []byte) []byte {
-	var out []byte // set once something has changed
-	done := 0      // bytes of raw that are in out
-	elements(raw, func(v []byte) bool {
-		if packed := p.value(v); !same(packed, v) {
-			out = append(out, raw[done:offset(raw, v)]...)
-			out = append(out, packed...)
-			done = offset(raw, v) + len(v)
-		}
-		return p.err == nil
-	})
-	if done == 0 {
-		return raw
-	}
-	return append(out, raw[done:]...)
-}
-
-func (p *packer) object(raw []byte) []byte {
-	if isRef(raw) {
-		return p.store(raw, true)
-	}
-	media := isMedia(raw)
-	var out []byte
-	done := 0
-	replace := func(old, new []byte) {
-		if !same(old, new) {
-			out = append(out, raw[done:offset(raw, old)]...)
-			out = append(out, new...)
-			done = offset(raw, old) + len(old)
-		}
-	}
-	members(raw, func(key, v []byte) bool {
-		switch {
-		case media && string(key) == `"data"` && len(v) > 2 && v[0] == '"':
-			replace(v, p.media(v))
-		default:
-			replace(v, p.value(v))
-		}
-		return p.err == nil
-	})
-	if done == 0 {
-		return raw
-	}
-	return append(out, raw[done:]...)
 }
 
 // media moves the bytes of a picture. A long string that isn't base64 is moved with its quotes.
@@ -151,44 +111,26 @@ func (p *packer) store(content []byte, isJSON bool) []byte {
 // shorten moves the longest members of the data to the store until the entry is short enough. Members are moved
 // unpacked, so that one read restores all of it.
 func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
-	type member struct{ key, was, is []byte }
-	var all []member
-	members(raw, func(key, v []byte) bool {
-		all = append(all, member{key, v, nil})
-		return true
-	})
-	n := 0
-	members(packed, func(key, v []byte) bool {
-		all[n].key, all[n].is = key, v
-		n++
-		return n < len(all)
-	})
-	order := make([]*member, len(all))
-	for i := range all {
-		order[i] = &all[i]
-	}
-	slices.SortStableFunc(order, func(a, b *member) int { return len(b.is) - len(a.is) })
-	size := len(packed)
-	for _, m := range order {
-		if size <= MaxLine-envelope {
-			break
+	for p.err == nil && len(packed) > MaxLine-envelope {
+		var longest, value []byte
+		members(packed, func(key, v []byte) bool {
+			if len(v) > len(value) {
+				longest, value = key, v
+			}
+			return true
+		})
+		if len(value) <= maxRef {
+			return nil, fmt.Errorf("the data has %d bytes, over %d", len(packed), MaxLine-envelope)
 		}
-		ref := p.store(m.was, true)
-		size += len(ref) - len(m.is)
-		m.is = ref
+		ref := p.store(memberOf(raw, string(longest[1:len(longest)-1])), true)
+		packed = rewritten(packed, func(key, v []byte) []byte {
+			if bytes.Equal(key, longest) {
+				return ref
+			}
+			return v
+		})
 	}
-	out := []byte{'{'}
-	for i, m := range all {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, m.key...), ':'), m.is...)
-	}
-	out = append(out, '}')
-	if p.err == nil && len(out) > MaxLine-envelope {
-		p.err = fmt.Errorf("the data has %d bytes, over %d", len(out), MaxLine-envelope)
-	}
-	return out, p.err
+	return packed, p.err
 }
 
 // maskStrings masks secrets in every string of a JSON value: keys too, because a model chooses some of them.
@@ -198,29 +140,24 @@ func maskStrings(raw []byte, mask func(string) string) []byte {
 	}
 	// One search over all of them is faster than many, and most records have no secret.
 	var all strings.Builder
-	strs(raw, func(_, _ int, s string) {
+	strs(raw, func(_ []byte, s string) {
 		all.WriteString(s)
 		all.WriteByte(0)
 	})
 	if mask(all.String()) == all.String() {
 		return raw
 	}
-	var out []byte
-	done := 0
-	strs(raw, func(start, end int, s string) {
+	out := splice{raw: raw}
+	strs(raw, func(quoted []byte, s string) {
 		if masked := mask(s); masked != s {
-			out = appendText(append(out, raw[done:start]...), masked)
-			done = end
+			out.replace(quoted, appendText(nil, masked))
 		}
 	})
-	if done == 0 {
-		return raw
-	}
-	return append(out, raw[done:]...)
+	return out.bytes()
 }
 
-// strs calls give with every string of a JSON value that may contain secrets, and its position.
-func strs(raw []byte, give func(start, end int, s string)) {
+// strs calls give with every string of a JSON value that may contain secrets, with and without its quotes.
+func strs(raw []byte, give func(quoted []byte, s string)) {
 	for i := 0; ; {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
@@ -233,7 +170,7 @@ func strs(raw []byte, give func(start, end int, s string)) {
 		}
 		i = end
 		if s, ok := text(raw[start:end]); ok && !isBase64(s) {
-			give(start, end, s)
+			give(raw[start:end], s)
 		}
 	}
 }
@@ -288,44 +225,27 @@ func (u *unpacker) value(raw []byte, media bool) []byte {
 	if len(raw) == 0 || u.err != nil || raw[0] != '{' && raw[0] != '[' || !bytes.Contains(raw, []byte(`"blob"`)) {
 		return raw
 	}
-	var out []byte
-	done := 0
-	replace := func(old, new []byte) bool {
-		if !same(old, new) {
-			out = append(out, raw[done:offset(raw, old)]...)
-			out = append(out, new...)
-			done = offset(raw, old) + len(old)
-		}
-		return u.err == nil
+	if isRef(raw) {
+		return u.load(raw, media)
 	}
-	if raw[0] == '[' {
-		elements(raw, func(v []byte) bool { return replace(v, u.value(v, false)) })
-	} else {
-		if isRef(raw) {
-			return u.load(raw, media)
+	media = isMedia(raw)
+	var instead []byte
+	out := rewritten(raw, func(key, v []byte) []byte {
+		content := media && string(key) == `"data"`
+		before := u.lost.Contents
+		value := u.value(v, content)
+		switch {
+		case string(key) == `"sealed"` && u.lost.Contents > before:
+			instead = []byte(`{"thought":""}`) // part of sealed data is useless, and thoughts aren't sent
+		case key != nil && !content && u.picture != "":
+			instead, u.picture = u.sentence(key), ""
 		}
-		media := isMedia(raw)
-		var instead []byte
-		members(raw, func(key, v []byte) bool {
-			content := media && string(key) == `"data"`
-			before := u.lost.Contents
-			value := u.value(v, content)
-			switch {
-			case string(key) == `"sealed"` && u.lost.Contents > before:
-				instead = []byte(`{"thought":""}`) // part of sealed data is useless, and thoughts aren't sent
-			case !content && u.picture != "":
-				instead, u.picture = u.sentence(key), ""
-			}
-			return replace(v, value)
-		})
-		if instead != nil {
-			return instead
-		}
+		return value
+	})
+	if instead != nil {
+		return instead
 	}
-	if done == 0 {
-		return raw
-	}
-	return append(out, raw[done:]...)
+	return out
 }
 
 // load returns the value of a reference.
@@ -382,30 +302,50 @@ func (u *unpacker) sentence(key []byte) []byte {
 	return nil
 }
 
-// isRef reports whether an object looks like a reference to the store.
+// isRef reports whether a value is an object that looks like a reference to the store.
 func isRef(raw []byte) bool {
-	found := false
-	if bytes.Contains(raw, []byte(`"blob"`)) {
-		members(raw, func(key, v []byte) bool {
-			found = string(key) == `"blob"` && len(v) > 0 && v[0] == '"'
-			return !found
-		})
+	return bytes.Contains(raw, []byte(`"blob"`)) && bytes.HasPrefix(memberOf(raw, "blob"), []byte(`"`))
+}
+
+// isMedia reports whether a value is a picture, a sound or a document.
+func isMedia(raw []byte) bool { return memberOf(raw, "mimeType") != nil }
+
+// splice is a text in which some pieces are replaced.
+type splice struct {
+	raw  []byte
+	out  []byte // what replaces the first done bytes of raw
+	done int
+}
+
+// replace replaces a piece of the text that comes after those before.
+func (s *splice) replace(old, new []byte) {
+	at := cap(s.raw) - cap(old)
+	s.out = append(append(s.out, s.raw[s.done:at]...), new...)
+	s.done = at + len(old)
+}
+
+// bytes returns the text; raw itself if nothing changed.
+func (s *splice) bytes() []byte {
+	if s.done == 0 {
+		return s.raw
 	}
-	return found
+	return append(s.out, s.raw[s.done:]...)
 }
 
-// isMedia reports whether an object is a picture, a sound or a document.
-func isMedia(raw []byte) bool {
-	found := false
-	members(raw, func(key, v []byte) bool {
-		found = string(key) == `"mimeType"`
-		return !found
-	})
-	return found
+// rewritten returns an object or array with the values that f returns for its members or elements, which have no key;
+// raw itself if nothing changes.
+func rewritten(raw []byte, f func(key, v []byte) []byte) []byte {
+	out := splice{raw: raw}
+	each := func(key, old []byte) bool {
+		if v := f(key, old); !same(old, v) {
+			out.replace(old, v)
+		}
+		return true
+	}
+	members(raw, each)
+	elements(raw, func(v []byte) bool { return each(nil, v) })
+	return out.bytes()
 }
-
-// offset returns the offset of part in whole. part must be a slice of whole.
-func offset(whole, part []byte) int { return cap(whole) - cap(part) }
 
 // same reports whether a and b share the same memory.
 func same(a, b []byte) bool {

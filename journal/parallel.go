@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"runtime"
@@ -141,7 +140,7 @@ func decodeLine(line []byte, whole bool, blobs Blobs) decoded {
 	}
 	raw, lost, err := unpackRest(e.Data, blobs)
 	if err != nil {
-		d.ok, d.err = true, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		d.ok, d.err = true, e.invalid(err)
 		return d
 	}
 	d.data, err = decode(e.Type, raw)

@@ -149,6 +149,18 @@ func members(raw []byte, f func(key, value []byte) bool) bool {
 	return ok && space(raw, end) == len(raw)
 }
 
+// memberOf returns the value of the first member of an object with this name, or nil. What follows it may be
+// missing.
+func memberOf(raw []byte, name string) (value []byte) {
+	members(raw, func(key, v []byte) bool {
+		if string(key[1:len(key)-1]) == name {
+			value = v
+		}
+		return value == nil
+	})
+	return value
+}
+
 // elements calls f with the elements of an array, and reports whether raw is one.
 func elements(raw []byte, f func(value []byte) bool) bool {
 	end, ok := array(raw, space(raw, 0), 0, f)

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 	"unicode"
 
 	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/tool"
 )
 
 // Hit is a session with texts that have all words of a search.
@@ -44,19 +40,14 @@ func (s Sessions) Search(words []string, mask func(string) string) ([]Hit, error
 	ids, err := s.IDs()
 	hits, errs := make([]Hit, len(ids)), make([]error, len(ids)+1)
 	errs[len(ids)] = err
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(ids)) {
-		wg.Go(func() {
-			w := newWordSearch(words, mask, s.Store())
-			for i := next.Add(1) - 1; i < int64(len(ids)); i = next.Add(1) - 1 {
-				if hits[i], errs[i] = w.session(s, ids[i]); errs[i] != nil {
-					errs[i] = fmt.Errorf("search session %s: %w", ids[i], errs[i])
-				}
+	inParallel(len(ids), func() func(int) {
+		w := newWordSearch(words, mask, s.Store())
+		return func(i int) {
+			if hits[i], errs[i] = w.session(s, ids[i]); errs[i] != nil {
+				errs[i] = fmt.Errorf("search session %s: %w", ids[i], errs[i])
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	hits = slices.DeleteFunc(hits, func(h Hit) bool { return len(h.Texts) == 0 })
 	sorted.By(hits, func(a, b Hit) int { return b.Updated.Compare(a.Updated) })
 	return hits, errors.Join(errs...)
@@ -97,11 +88,7 @@ func (w *wordSearch) session(s Sessions, id string) (h Hit, err error) {
 		return h, nil // it is another user's, or was deleted meanwhile
 	}
 	defer f.Close()
-	size, err := f.length()
-	if err != nil {
-		return h, err
-	}
-	in := readLines(f.in, 0, size)
+	in := f.lines()
 	in.all = w.lines
 	for !h.More {
 		line, _, _, err := in.next()
@@ -175,13 +162,7 @@ func textOf(p model.Part) string {
 	case model.Call:
 		return p.Name + " " + string(p.Args)
 	case model.Response:
-		var b strings.Builder
-		for _, c := range p.Content {
-			if t, ok := c.(tool.Text); ok {
-				b.WriteString(string(t))
-			}
-		}
-		return b.String()
+		return p.Text()
 	}
 	return ""
 }

@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // sessionsName is the directory of sessions in Adze's directory.
@@ -89,26 +90,30 @@ func (s Sessions) Create(id string) (*File, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(s.Home, sessionsName), 0o700); err != nil {
+	f, err := s.create(s.Dir(id), id)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, &ExistsError{id}
+	case err != nil:
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
-	dir := s.Dir(id)
+	return f, nil
+}
+
+func (s Sessions) create(dir, id string) (*File, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
+	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil, &ExistsError{id}
-		}
-		return nil, fmt.Errorf("create session %s: %w", id, err)
+		return nil, err
 	}
 	lock, err := lockSession(dir, id)
 	if err != nil {
-		os.RemoveAll(dir)
-		return nil, fmt.Errorf("create session %s: %w", id, err)
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	f, err := create(dir, lock)
 	if err != nil {
-		release(lock)
-		os.RemoveAll(dir)
-		return nil, fmt.Errorf("create session %s: %w", id, err)
+		return nil, errors.Join(err, release(lock), os.RemoveAll(dir))
 	}
 	return f, nil
 }
@@ -168,9 +173,7 @@ func (s Sessions) open(id string, how int) (*File, State, error) {
 	if err != nil {
 		return nil, State{}, err
 	}
-	if err = s.restore(id); err != nil {
-		err = fmt.Errorf("open session %s: %w", id, err)
-	} else {
+	if err = s.restore(id); err == nil {
 		f, err = s.journal(id, how)
 	}
 	if err != nil {
@@ -272,21 +275,19 @@ func similar(want string, ids []string) []string {
 	}
 	var found []near
 	for _, id := range ids {
-		common := 0
-		for common < min(len(want), len(id)) && want[common] == id[common] {
-			common++
-		}
-		wrong := 0
+		common, wrong := 0, 0
 		for i := range min(len(want), len(id)) {
 			if want[i] != id[i] {
 				wrong++
+			} else if wrong == 0 {
+				common++
 			}
 		}
 		if common >= 4 || len(want) >= 4 && wrong <= 2 {
 			found = append(found, near{id, common - wrong})
 		}
 	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].score > found[j].score })
+	sorted.By(found, func(a, b near) int { return b.score - a.score })
 	var out []string
 	for _, n := range found[:min(len(found), 3)] {
 		out = append(out, n.id)

@@ -158,14 +158,8 @@ func decodeLater(e Entry) (Data, bool) {
 		return nil, false
 	}
 	if e.Type == TypeStarted {
-		var data Started
-		ok := members(e.Data, func(key, v []byte) bool {
-			if string(key) == `"id"` {
-				data.ID, _ = text(v)
-			}
-			return true
-		})
-		return data, ok && data.ID != ""
+		id, _ := text(memberOf(e.Data, "id"))
+		return Started{ID: id}, id != "" && members(e.Data, nil)
 	}
 	d := decoder{b: e.Data, partial: true}
 	data, err := d.entry(e.Type)
@@ -247,7 +241,7 @@ func (s *State) apply(e Entry, data Data) {
 		s.resume(a, d)
 	case Message:
 		if s.Title == "" && e.By == "" && d.Kind == Prompt {
-			s.Title = titleOf(d.Message)
+			s.Title = Title(Typed(d.Message))
 		}
 		if d.Kind == News {
 			a.News = append(a.News, e.Seq)
@@ -478,11 +472,11 @@ func (s *State) Snapshot(by string) Snapshot {
 	return n
 }
 
-// titleOf returns the title from a prompt. Its first text is what was typed: attached files and images follow.
-func titleOf(m model.Message) string {
+// Typed returns the typed text of a prompt: its first. Attached files and images follow.
+func Typed(m model.Message) string {
 	for _, p := range m.Parts {
 		if t, ok := p.(model.Text); ok {
-			return Title(string(t))
+			return string(t)
 		}
 	}
 	return ""

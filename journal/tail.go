@@ -181,13 +181,7 @@ func findStart(f io.ReaderAt, size int64) (int64, error) {
 			found = offset
 			return false
 		case TypeUndone:
-			var to int64
-			members(bytes.TrimSuffix(rest, []byte("}")), func(key, v []byte) bool {
-				if string(key) == `"to"` {
-					to, _, _ = number(v)
-				}
-				return true
-			})
+			to, _, _ := number(memberOf(rest, "to"))
 			if to > 0 { // otherwise only files were undone
 				limit = to
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/model"
 )
@@ -212,7 +213,7 @@ func Close(name string, list []Info) []string {
 	var found []near
 	for _, m := range list {
 		id := strings.ToLower(m.ID)
-		d := distance(name, id)
+		d := nearest.Distance(name, id)
 		if len(name) > 3 && strings.Contains(id, name) {
 			d = 1
 		}
@@ -226,24 +227,4 @@ func Close(name string, list []Info) []string {
 		out = append(out, f.id)
 	}
 	return out
-}
-
-// distance returns the number of bytes to insert, delete or replace to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost = 1 + min(before, row[j], row[j+1])
-			}
-			before, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -68,13 +68,9 @@ func sessionReplay(ctx context.Context, env Env, o *options, words []string) err
 	if err != nil {
 		return err
 	}
-	all, id, err := found(env, o, words[0])
+	log, all, id, err := foundLog(env, o, words[0])
 	if err != nil {
 		return err
-	}
-	log, err := all.Entries(id)
-	if err != nil {
-		return record.SessionError(err)
 	}
 	defer log.Close()
 	if out == nil {

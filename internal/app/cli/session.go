@@ -136,52 +136,27 @@ func (env Env) show(address string) error {
 
 // settingFlags are the flags that are settings for one run.
 func settingFlags(o *options) []settings.Flag {
-	var fs []settings.Flag
-	switch {
-	case o.yolo:
-		fs = append(fs, settings.Flag{Name: "--yolo", Key: "tools.approvalMode", Value: string(permission.Yolo)})
-	case o.mode != "":
-		fs = append(fs, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: string(o.mode)})
+	name, mode := "--approval-mode", string(o.mode)
+	if o.yolo {
+		name, mode = "--yolo", string(permission.Yolo)
 	}
-	if o.sandbox != "" {
-		fs = append(fs, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})
-	}
-	if o.backend != "" {
-		fs = append(fs, settings.Flag{Name: "--backend", Key: "tools.sandboxBackend", Value: o.backend})
-	}
-	if o.record.setting != "" {
-		fs = append(fs, settings.Flag{Name: "--chat-recording", Key: "general.chatRecording", Value: o.record.setting})
-	}
-	if o.model != "" {
-		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})
-	}
-	if o.authType != "" {
-		fs = append(fs, settings.Flag{Name: "--auth-type", Key: "security.auth.selectedType", Value: o.authType})
-	}
-	if o.effort != "" {
-		fs = append(fs, settings.Flag{Name: "--effort", Key: "model.reasoningEffort", Value: o.effort})
-	}
-	lists := []struct {
-		name, key string
-		given     []string
-	}{
-		{"--allowed-tools", "permissions.allow", o.allowedTools},
-		{"--rule", "permissions.allow", o.rules},
-		{"--exclude-tools", "tools.exclude", o.excludeTools},
-		{"--fallback-model", "model.fallbacks", o.fallbacks},
-		{"--core-tools", "tools.core", o.coreTools},
-		{"--allowed-mcp-server-names", "mcp.allowed", o.mcpServers},
-		{"--disabled-slash-commands", "slashCommands.disabled", o.noSlashes},
-	}
-	for _, l := range lists {
-		if l.given != nil {
-			fs = append(fs, settings.Flag{Name: l.name, Key: l.key, List: l.given})
-		}
-	}
-	if o.maxDepth != "" {
-		fs = append(fs, settings.Flag{Name: "--max-subagent-depth", Key: "model.maxSubagentDepth", Value: o.maxDepth})
-	}
-	return fs
+	return slices.DeleteFunc([]settings.Flag{
+		{Name: name, Key: "tools.approvalMode", Value: mode},
+		{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox},
+		{Name: "--backend", Key: "tools.sandboxBackend", Value: o.backend},
+		{Name: "--chat-recording", Key: "general.chatRecording", Value: o.record.setting},
+		{Name: "--model", Key: "model.name", Value: o.model},
+		{Name: "--auth-type", Key: "security.auth.selectedType", Value: o.authType},
+		{Name: "--effort", Key: "model.reasoningEffort", Value: o.effort},
+		{Name: "--allowed-tools", Key: "permissions.allow", List: o.allowedTools},
+		{Name: "--rule", Key: "permissions.allow", List: o.rules},
+		{Name: "--exclude-tools", Key: "tools.exclude", List: o.excludeTools},
+		{Name: "--fallback-model", Key: "model.fallbacks", List: o.fallbacks},
+		{Name: "--core-tools", Key: "tools.core", List: o.coreTools},
+		{Name: "--allowed-mcp-server-names", Key: "mcp.allowed", List: o.mcpServers},
+		{Name: "--disabled-slash-commands", Key: "slashCommands.disabled", List: o.noSlashes},
+		{Name: "--max-subagent-depth", Key: "model.maxSubagentDepth", Value: o.maxDepth},
+	}, func(f settings.Flag) bool { return f.Value == "" && f.List == nil })
 }
 
 // workingDirectory is the directory that the command line names, for commands that open no session.

@@ -95,19 +95,26 @@ func found(env Env, o *options, word string) (record.Sessions, string, error) {
 	return all, id, nil
 }
 
+// foundLog opens the journal of that session.
+func foundLog(env Env, o *options, word string) (log *journal.File, all record.Sessions, id string, err error) {
+	if all, id, err = found(env, o, word); err != nil {
+		return nil, all, id, err
+	}
+	if log, err = all.Entries(id); err != nil {
+		err = record.SessionError(err)
+	}
+	return log, all, id, err
+}
+
 // sessionShow prints a session: as Markdown, or its entries as JSON, one on each line.
 func sessionShow(ctx context.Context, env Env, o *options, words []string) error {
 	if !o.json {
 		o.record.format = "md"
 		return sessionExport(ctx, env, o, words)
 	}
-	all, id, err := found(env, o, words[0])
+	log, _, _, err := foundLog(env, o, words[0])
 	if err != nil {
 		return err
-	}
-	log, err := all.Entries(id)
-	if err != nil {
-		return record.SessionError(err)
 	}
 	defer log.Close()
 	for e, err := range log.Read(1) {
@@ -188,7 +195,8 @@ func sessionDelete(ctx context.Context, env Env, o *options, words []string) err
 	if err != nil {
 		return err
 	}
-	ids, err := toDelete(env, o, words)
+	all := record.Of(directory)
+	ids, err := toDelete(env, o, all, words)
 	if err != nil {
 		return err
 	}
@@ -199,7 +207,7 @@ func sessionDelete(ctx context.Context, env Env, o *options, words []string) err
 	}
 	deleted := []string{}
 	for _, id := range ids {
-		err := record.Of(directory).DeleteSession(id)
+		err := all.DeleteSession(id)
 		var used *journal.InUseError
 		if errors.As(err, &used) && o.record.older > 0 {
 			env.tell(used.Error())
@@ -220,11 +228,11 @@ func sessionDelete(ctx context.Context, env Env, o *options, words []string) err
 }
 
 // toDelete returns the sessions that are named, or those that weren't used for some days, which it lists.
-func toDelete(env Env, o *options, words []string) (ids []string, err error) {
+func toDelete(env Env, o *options, sessions record.Sessions, words []string) (ids []string, err error) {
 	for _, word := range words { // all are known before one is deleted
-		_, id, err := found(env, o, word)
+		id, err := sessions.Find(word)
 		if err != nil {
-			return nil, err
+			return nil, record.SessionError(err)
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -233,11 +241,7 @@ func toDelete(env Env, o *options, words []string) (ids []string, err error) {
 	if o.record.older == 0 {
 		return ids, nil
 	}
-	directory, err := workingDirectory(env, o)
-	if err != nil {
-		return nil, err
-	}
-	all, err := record.Of(directory).Recorded(true)
+	all, err := sessions.Recorded(true)
 	if err != nil {
 		return nil, err
 	}

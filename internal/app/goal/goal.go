@@ -97,7 +97,7 @@ type Pursuit struct {
 	repeats  int
 
 	mu      sync.Mutex
-	stop    context.CancelCauseFunc // nil: no model works on it
+	stop    context.CancelCauseFunc // nil: no model worked on it yet
 	changed map[string]bool
 	moved   bool // a file changed since the command ran
 }
@@ -166,8 +166,9 @@ func (p *Pursuit) Pursue(ctx context.Context, work func(ctx context.Context, mor
 	defer expire()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	p.working(stop)
-	defer p.working(nil)
+	p.mu.Lock()
+	p.stop = stop
+	p.mu.Unlock()
 	err = work(ctx, "")
 	for err == nil {
 		more, failed := p.check(ctx)
@@ -185,13 +186,6 @@ func (p *Pursuit) Pursue(ctx context.Context, work func(ctx context.Context, mor
 	}
 	p.session.Notice(p.report(err))
 	return true, err
-}
-
-// working sets what stops the model.
-func (p *Pursuit) working(stop context.CancelCauseFunc) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stop = stop
 }
 
 // check runs the command. more is the message for the model if it failed; "": it exited with 0. Of a trial nothing is

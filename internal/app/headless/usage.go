@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
 )
 
 // usageInfo reports the tokens of recorded sessions, in the format of Qwen Code's dashboard.
@@ -37,28 +38,28 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	}
 	byModel, daily := []any{}, []any{}
 	byTotal := func(a, b string) int {
-		return cmp.Or(cmp.Compare(models[b].total(), models[a].total()), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(models[b].Total(), models[a].Total()), cmp.Compare(a, b))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(models), byTotal) {
 		m := models[name]
 		byModel = append(byModel, map[string]any{
-			"model": name, "totalTokens": m.total(), "cacheReadRate": rate(m.cached, m.input),
-			"share": rate(m.total(), total.total()),
+			"model": name, "totalTokens": m.Total(), "cacheReadRate": rate(m.CacheRead, m.Input),
+			"share": rate(m.Total(), total.Total()),
 		})
 	}
 	for _, day := range slices.Sorted(maps.Keys(days)) {
 		d := days[day]
-		daily = append(daily, map[string]any{"date": day, "tokens": d.total(), "sessions": len(d.sessions)})
+		daily = append(daily, map[string]any{"date": day, "tokens": d.Total(), "sessions": len(d.sessions)})
 	}
 	return map[string]any{
 		"subtype": "get_usage_info", "generatedAt": now.UTC().Format(time.RFC3339Nano),
 		"range": cmp.Or(r.Range, "today"),
 		"summary": map[string]any{
-			"totalTokens": total.total(), "inputTokens": total.input, "outputTokens": total.output,
-			"cachedTokens":   total.cached,
-			"thoughtsTokens": total.thoughts, "requests": total.requests, "sessions": len(sessions),
+			"totalTokens": total.Total(), "inputTokens": total.Input, "outputTokens": total.Output,
+			"cachedTokens":   total.CacheRead,
+			"thoughtsTokens": total.Reasoning, "requests": total.requests, "sessions": len(sessions),
 			"toolCalls":     total.calls,
-			"cacheReadRate": rate(total.cached, total.input),
+			"cacheReadRate": rate(total.CacheRead, total.Input),
 		},
 		"models": byModel, "daily": daily, "skills": []any{},
 	}, nil
@@ -75,21 +76,18 @@ func rangeStart(name string, now time.Time) (time.Time, bool) {
 
 // used is the total of tokens, requests and calls.
 type used struct {
-	input, output, cached, thoughts int
-	requests, calls                 int
-	sessions                        map[string]bool
+	model.Usage
+	requests, calls int
+	sessions        map[string]bool
 }
 
 func (u *used) add(s journal.Spent) {
-	u.input, u.output, u.cached = u.input+s.Usage.Input, u.output+s.Usage.Output, u.cached+s.Usage.CacheRead
-	u.thoughts, u.requests, u.calls = u.thoughts+s.Usage.Reasoning, u.requests+1, u.calls+s.Calls
+	u.Usage, u.requests, u.calls = u.Plus(s.Usage), u.requests+1, u.calls+s.Calls
 	if u.sessions == nil {
 		u.sessions = map[string]bool{}
 	}
 	u.sessions[s.Session] = true
 }
-
-func (u *used) total() int { return u.input + u.output }
 
 func of(all map[string]*used, key string) *used {
 	if all[key] == nil {

@@ -36,6 +36,7 @@ type choice struct {
 	provider provider
 	options  api.Options
 	key      string // variable that must be set and isn't; "": none
+	detected bool   // a local server that was found
 }
 
 // chooser selects the model.
@@ -245,7 +246,9 @@ func (c chooser) byVariables(p provider, name string) choice {
 
 // where returns the server for [Models.Where]. With a name, nothing was sent to it yet.
 func (c choice) where() Place {
-	return Place{API: c.provider.name, URL: c.address(), Untested: c.options.Model != ""}
+	return Place{
+		API: c.provider.name, URL: c.address(), Detected: c.detected, Untested: c.options.Model != "" && !c.detected,
+	}
 }
 
 // open opens the model. Without a name it is the provider's preset if the server has it, or the server's only model.

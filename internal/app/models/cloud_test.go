@@ -238,7 +238,7 @@ func TestVertexChoice(t *testing.T) {
 	if _, err := choose(t, "", settings.Model{}, t.TempDir(), "GOOGLE_GENAI_USE_VERTEXAI=1"); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") {
 		t.Errorf("without a file: %v", err)
 	}
-	m := &Models{settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
+	m := &Models{opened: map[string]opening{}, settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
 		return map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "true", "AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_DEPLOYMENT": "gpt", "ADZE_LOCAL_MODELS": "off"}[name]
 	}}}
 	list, errs := m.List(t.Context())

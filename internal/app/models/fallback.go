@@ -33,9 +33,6 @@ type rest struct {
 func (r *rests) begin(name string, now time.Time, least time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all == nil {
-		r.all = map[string]rest{}
-	}
 	long := min(max(least, 2*r.all[name].long), maxRest)
 	r.all[name] = rest{now.Add(long), long}
 }
@@ -50,9 +47,6 @@ func (r *rests) has(name string, now time.Time) bool {
 func (r *rests) first(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.told == nil {
-		r.told = map[string]bool{}
-	}
 	defer func() { r.told[name] = true }()
 	return !r.told[name]
 }

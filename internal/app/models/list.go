@@ -217,29 +217,17 @@ type Upstream struct {
 // Upstream finds the server of a model, or without a name that of the configured model. It requests the server's list
 // of models if no name is known.
 func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
-	found, ok, err := m.chooser().choose(cmp.Or(name, m.settings.Model.Name), name != "" || m.settings.Model.ForRun)
+	found, err := m.find(ctx, cmp.Or(name, m.settings.Model.Name), name != "" || m.settings.Model.ForRun)
 	if err != nil {
 		return Upstream{}, err
 	}
-	var up Upstream
-	switch {
-	case ok:
-		opened, err := found.open(ctx, func([]api.Info) {})
-		if err != nil {
-			return Upstream{}, err
-		}
-		up = Upstream{API: found.provider.name, Options: found.options}
-		up.Options.Model, up.Options.BaseURL = opened.Name(), cmp.Or(found.options.BaseURL, found.provider.baseURL)
-		opened.Close()
-	default:
-		local := localServers(ctx, m.env)
-		if len(local) == 0 {
-			return Upstream{}, errorf(noModel)
-		}
-		up = Upstream{API: openai.Name, Options: api.Options{
-			BaseURL: local[0].address, Model: cmp.Or(name, local[0].models[0].ID),
-		}}
+	opened, err := found.open(ctx, func([]api.Info) {})
+	if err != nil {
+		return Upstream{}, err
 	}
+	defer opened.Close()
+	up := Upstream{API: found.provider.name, Options: found.options}
+	up.Options.Model, up.Options.BaseURL = opened.Name(), cmp.Or(found.options.BaseURL, found.provider.baseURL)
 	up.Price, up.Priced = m.settings.Model.Pricing[up.Options.Model]
 	return up, nil
 }

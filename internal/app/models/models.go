@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
-	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -43,12 +41,10 @@ type Models struct {
 	rests    rests
 	opens    gate // models are opened one at a time; that may take as long as a server does
 
-	mu     sync.Mutex    // of what follows; nothing waits while it is held
-	budget *agent.Budget // of the conversation; nil: none yet
-	main   connected
-	where  Place     // of the main model
-	before []opening // earlier main models, for running subagents and to switch back
-	others map[string]opening
+	mu     sync.Mutex         // of what follows; nothing waits while it is held
+	budget *agent.Budget      // of the conversation; nil: none yet
+	main   opening            // the session's model; without a model none was opened
+	opened map[string]opening // by name: all models, for subagents and to switch back
 
 	Quiet bool // a front end shows which model was found
 	// Watch, if not nil, sends the requests to all models.
@@ -61,7 +57,10 @@ type Models struct {
 
 // New returns the models that settings and variables configure. home is Adze's own directory, and log may be nil.
 func New(env project.Env, home string, set *settings.Settings, log *requestlog.Log) *Models {
-	return &Models{env: env, home: home, settings: set, log: log}
+	return &Models{
+		env: env, home: home, settings: set, log: log, opened: map[string]opening{},
+		rests: rests{all: map[string]rest{}, told: map[string]bool{}},
+	}
 }
 
 // Open opens the configured model, once.
@@ -73,14 +72,14 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	if main, err := m.Current(); err == nil {
 		return main, nil
 	}
-	opened, where, err := m.openModel(ctx, m.settings.Model.Name, m.settings.Model.ForRun)
+	opened, err := m.openModel(ctx, m.settings.Model.Name, m.settings.Model.ForRun)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.main, m.where = opened, where
-	return opened, nil
+	m.main, m.opened[opened.Name()] = opened, opened
+	return opened.connected, nil
 }
 
 // opening is an opened model with its server for [Models.Where].
@@ -91,41 +90,14 @@ type opening struct {
 
 // Switch opens the model of a name and makes it the session's model. Nothing is sent to its server.
 func (m *Models) Switch(ctx context.Context, name string) (model.Model, error) {
-	if err := m.opens.enter(ctx); err != nil {
+	next, err := m.other(ctx, name)
+	if err != nil {
 		return nil, err
 	}
-	defer m.opens.leave()
-	if main, err := m.Current(); err == nil && main.Name() == name {
-		return main, nil
-	}
-	next, ok := m.earlier(name)
-	if !ok {
-		opened, where, err := m.openModel(ctx, name, true)
-		if err != nil {
-			return nil, err
-		}
-		next = opening{opened, where}
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.main != nil {
-		m.before = append(m.before, opening{m.main, m.where})
-	}
-	m.main, m.where = next.connected, next.where
-	return m.main, nil
-}
-
-// earlier takes an earlier main model from the list.
-func (m *Models) earlier(name string) (opening, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.before, func(o opening) bool { return o.Name() == name })
-	if i < 0 {
-		return opening{}, false
-	}
-	o := m.before[i]
-	m.before = slices.Delete(m.before, i, i+1)
-	return o, true
+	m.main = next
+	return next.connected, nil
 }
 
 // Place is the server of a model.
@@ -151,17 +123,17 @@ func (p Place) String() string {
 func (m *Models) Where() Place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.where
+	return m.main.where
 }
 
 // Current returns the configured model, if it was opened.
 func (m *Models) Current() (model.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.main == nil {
+	if m.main.connected == nil {
 		return nil, errors.New("no model in this session")
 	}
-	return m.main, nil
+	return m.main.connected, nil
 }
 
 // Name returns the name of the session's model; "" if none was opened.
@@ -180,29 +152,25 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	return m.other(ctx, name)
 }
 
-// other opens a model in addition to the configured one, once.
+// other opens the model of a name, once.
 func (m *Models) other(ctx context.Context, name string) (opening, error) {
 	if err := m.opens.enter(ctx); err != nil {
 		return opening{}, err
 	}
 	defer m.opens.leave()
 	m.mu.Lock()
-	other, ok := m.others[name]
+	other, ok := m.opened[name]
 	m.mu.Unlock()
 	if ok {
 		return other, nil
 	}
-	opened, where, err := m.openModel(ctx, name, true)
-	if err != nil {
-		return opening{}, err
+	other, err := m.openModel(ctx, name, true)
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.opened[name] = other
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.others == nil {
-		m.others = map[string]opening{}
-	}
-	m.others[name] = opening{opened, where}
-	return m.others[name], nil
+	return other, err
 }
 
 // ForCrew returns the models that subagents may name if the session's model leads; nil: all use the leader's.
@@ -220,46 +188,47 @@ func (m *Models) Close() {
 	defer m.opens.leave()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, other := range m.others {
-		other.Close()
-	}
-	for _, old := range m.before {
-		old.Close()
-	}
-	if m.main != nil {
-		m.main.Close()
+	for _, opened := range m.opened {
+		opened.Close()
 	}
 }
 
-// openModel opens a model by its name, or without one the configured model, and returns its server for [Models.Where].
-func (m *Models) openModel(ctx context.Context, name string, named bool) (connected, Place, error) {
+// find finds the model of a name, or without one the configured model: by settings and variables, or at a local server.
+func (m *Models) find(ctx context.Context, name string, named bool) (choice, error) {
 	found, ok, err := m.chooser().choose(name, named)
-	if err != nil {
-		return nil, Place{}, err
-	}
-	if ok {
-		if len(m.settings.Model.FallbacksOf(found.options.Model)) > 0 {
-			found.options.Retry.Budget = m.settings.Model.Wait()
-		}
-		opened, err := found.open(ctx, m.learn)
-		return m.observed(opened, found.where(), found.options.Key), found.where(), err
+	if ok || err != nil {
+		return found, err
 	}
 	if m.env.Isolated {
-		return nil, Place{}, errorf(noModel)
+		return choice{}, errorf(noModel)
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
-		return nil, Place{}, errorf(noModel)
+		return choice{}, errorf(noModel)
 	}
-	address, first := local[0].address, local[0].models[0].ID
 	m.learn(local[0].models)
-	if !named {
-		name = cmp.Or(readVariables(m.env, m.home).get("OPENAI_MODEL"), name, first)
+	if name == "" || !named {
+		name = cmp.Or(readVariables(m.env, m.home).get("OPENAI_MODEL"), name, local[0].models[0].ID)
 	}
-	m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
-	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	where := Place{API: openai.Name, URL: address, Detected: true}
-	return m.observed(opened, where, ""), where, err
+	return choice{
+		provider: providers()[0], options: api.Options{BaseURL: local[0].address, Model: name}, detected: true,
+	}, nil
+}
+
+// openModel opens a model by its name, or without one the configured model.
+func (m *Models) openModel(ctx context.Context, name string, named bool) (opening, error) {
+	found, err := m.find(ctx, name, named)
+	if err != nil {
+		return opening{}, err
+	}
+	if len(m.settings.Model.FallbacksOf(found.options.Model)) > 0 {
+		found.options.Retry.Budget = m.settings.Model.Wait()
+	}
+	if found.detected {
+		m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(found.options.Model), found.address()))
+	}
+	opened, err := found.open(ctx, m.learn)
+	return opening{m.observed(opened, found.where(), found.options.Key), found.where()}, err
 }
 
 // tellFound reports which model was found.
@@ -288,8 +257,30 @@ func (m *Models) chooser() chooser {
 	return newChooser(m.settings.Model, readVariables(m.env, m.home))
 }
 
-// maxSampledText bounds the answer for a server, whatever the model does.
+// maxSampledText bounds an answer, whatever the model does.
 const maxSampledText = 256 << 10
+
+// answer returns the text of a model's answer, and whether it was cut off at a limit.
+func answer(ctx context.Context, m model.Model, r model.Request) (text string, used model.Usage, cut bool, err error) {
+	var b strings.Builder
+	for e, err := range m.Stream(ctx, r) {
+		if err != nil {
+			return "", used, false, err
+		}
+		switch e := e.(type) {
+		case model.Text:
+			b.WriteString(string(e))
+		case model.Usage:
+			used = e
+		case model.End:
+			cut = e.Reason == model.Length
+		}
+		if cut = cut || b.Len() > maxSampledText; cut {
+			break
+		}
+	}
+	return strings.ToValidUTF8(b.String()[:min(b.Len(), maxSampledText)], ""), used, cut, nil
+}
 
 // Sample has the session's model answer a server, without tools and without the conversation.
 func (m *Models) Sample(ctx context.Context, in discover.Sampling) (discover.Sampled, error) {
@@ -319,30 +310,15 @@ func (m *Models) Sample(ctx context.Context, in discover.Sampling) (discover.Sam
 	if err := budget.Left(); err != nil {
 		return discover.Sampled{}, err
 	}
-	var used model.Usage
-	defer func() { _ = budget.Spend(used) }() // the next request fails if it exceeds the limit
 	out := discover.Sampled{Model: main.Name()}
-	var text strings.Builder
-	for e, err := range main.Stream(ctx, request) {
-		if err != nil {
-			return discover.Sampled{}, err
-		}
-		switch e := e.(type) {
-		case model.Text:
-			text.WriteString(string(e))
-		case model.Usage:
-			used = e
-		case model.End:
-			if e.Reason == model.Length {
-				out.StopReason = "maxTokens"
-			}
-		}
-		if text.Len() > maxSampledText {
-			out.StopReason = "maxTokens"
-			break
-		}
+	text, used, cut, err := answer(ctx, main, request)
+	_ = budget.Spend(used) // the next request fails if it exceeds the limit
+	if err != nil {
+		return discover.Sampled{}, err
 	}
-	out.Text = strings.ToValidUTF8(text.String()[:min(text.Len(), maxSampledText)], "")
+	if out.Text = text; cut {
+		out.StopReason = "maxTokens"
+	}
 	for _, stop := range in.Stop {
 		if before, _, found := strings.Cut(out.Text, stop); found && stop != "" {
 			out.Text, out.StopReason = before, "stopSequence"
@@ -360,17 +336,10 @@ func (m *Models) Extract(ctx context.Context, prompt, content string) (string, e
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	request := model.Request{System: extractPrompt, Messages: []model.Message{model.Prompt(prompt + "\n\n" + content)}}
-	for e, err := range main.Stream(ctx, request) {
-		if err != nil {
-			return "", err
-		}
-		if text, ok := e.(model.Text); ok {
-			b.WriteString(string(text))
-		}
-	}
-	return b.String(), nil
+	text, _, _, err := answer(ctx, main, model.Request{
+		System: extractPrompt, Messages: []model.Message{model.Prompt(prompt + "\n\n" + content)},
+	})
+	return text, err
 }
 
 // Efforts returns the levels of reasoning effort: see [model.Request].

@@ -51,7 +51,7 @@ func (s *spender) Stream(context.Context, model.Request) iter.Seq2[model.Event, 
 func TestSamplingSpends(t *testing.T) {
 	question := discover.Sampling{Messages: []discover.SamplingMessage{{Role: "user", Content: tool.Text("hello")}}}
 	s := &spender{}
-	m := &Models{main: s}
+	m := &Models{main: opening{connected: s}}
 	budget := &agent.Budget{Tokens: 150}
 	m.Count(budget)
 	for range 2 {
@@ -83,7 +83,7 @@ func TestModelsAreListedOnce(t *testing.T) {
 		w.Write([]byte(`{"data":[{"id":"one"},{"id":"two"}]}`))
 	}))
 	defer server.Close()
-	m := &Models{settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
+	m := &Models{opened: map[string]opening{}, settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
 	}}}
 	key, cancel := context.WithCancel(t.Context())
@@ -112,7 +112,7 @@ func TestModelListEnds(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	m := &Models{settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
+	m := &Models{opened: map[string]opening{}, settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
 	}}}
 	key, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestWindow(t *testing.T) {
 		{"claude-x", -1, 0, 200_000},
 		{"claude-own", 9_000, 4_000, 5_000},
 	} {
-		m := &Models{settings: &settings.Settings{Model: settings.Model{
+		m := &Models{opened: map[string]opening{}, settings: &settings.Settings{Model: settings.Model{
 			Window: tt.set, Providers: map[string][]settings.Provider{"openai": {provider}},
 		}}}
 		m.learn([]api.Info{{ID: tt.name, ContextWindow: tt.listed}, {ID: "other", ContextWindow: 1}})

@@ -26,7 +26,7 @@ func TestOpeningAtASilentServer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	m := &Models{settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
+	m := &Models{opened: map[string]opening{}, settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
 	}}}
 	first, stop := context.WithCancel(t.Context())

@@ -150,12 +150,7 @@ func typed(m model.Message) string {
 	if m.Role != model.User {
 		return ""
 	}
-	for _, part := range m.Parts {
-		if t, ok := part.(model.Text); ok {
-			return strings.TrimSpace(string(t))
-		}
-	}
-	return ""
+	return strings.TrimSpace(journal.Typed(m))
 }
 
 // asked shows a request to the model, and its answer as it streamed. The journal has the text after its calls, so it is

@@ -49,7 +49,7 @@ func (f Sessions) Prompts(id string) ([]Prompt, error) {
 		case journal.Message:
 			said = append(said, e.Seq)
 			if d.Kind == journal.Prompt && d.Message.Role == model.User {
-				found = append(found, Prompt{Seq: e.Seq, Text: typedText(d.Message), At: e.At})
+				found = append(found, Prompt{Seq: e.Seq, Text: journal.Typed(d.Message), At: e.At})
 			}
 		case journal.Undone:
 			if d.To > 0 {
@@ -68,14 +68,4 @@ func (f Sessions) Prompts(id string) ([]Prompt, error) {
 		found[i].Prompts, found[i].Messages = i+1, len(said)-n
 	}
 	return found, nil
-}
-
-// typedText returns the typed text: attachments follow it.
-func typedText(m model.Message) string {
-	for _, p := range m.Parts {
-		if t, ok := p.(model.Text); ok {
-			return string(t)
-		}
-	}
-	return ""
 }

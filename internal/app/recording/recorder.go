@@ -88,15 +88,7 @@ func (r *Recorder) begin() {
 	if r.w != nil || r.failed {
 		return
 	}
-	first := r.first()
-	w, err := r.reserved, error(nil)
-	if w == nil {
-		w, err = r.Create()
-	}
-	if err == nil {
-		_, err = w.Write("", first)
-	}
-	r.begun(w, err)
+	r.begun(r.start(r.first()))
 }
 
 // beginAside does the same, but a new journal is created in the background: the first request doesn't wait for it.
@@ -109,16 +101,24 @@ func (r *Recorder) beginAside() {
 	first, created := r.first(), make(chan struct{})
 	r.creating = created
 	go func() {
-		w, err := r.Create()
-		if err == nil {
-			_, err = w.Write("", first)
-		}
+		w, err := r.start(first)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.begun(w, err)
 		r.creating = nil
 		close(created)
 	}()
+}
+
+// start returns a journal with the first entry.
+func (r *Recorder) start(first journal.Opened) (w *journal.Writer, err error) {
+	if w = r.reserved; w == nil {
+		w, err = r.Create()
+	}
+	if err == nil {
+		_, err = w.Write("", first)
+	}
+	return w, err
 }
 
 // first returns the first entry.
@@ -279,9 +279,6 @@ func (r *Recorder) declare(d agent.Declared) {
 }
 
 func (r *Recorder) asked(by string, turn int) {
-	if r.turns == nil {
-		r.turns = map[string]int{}
-	}
 	if by == "" {
 		turn += r.before
 	}
@@ -341,9 +338,6 @@ func (r *Recorder) Tries(q tool.Request, d tool.Decision) {
 	defer r.mu.Unlock()
 	if !r.talks {
 		r.begin()
-	}
-	if r.tried == nil {
-		r.tried = map[undo.Ref]bool{}
 	}
 	r.tried[refOf(q.Call)] = true
 	r.append(q.Call.By, journal.Tried{

@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
+	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/permission"
 )
@@ -80,7 +81,7 @@ func Open(o *Options, s Session) (_ *Recorder, resumed *Resumed, err error) {
 			return nil, nil, record.SessionError(err)
 		}
 	}
-	r := &Recorder{s: s, todos: map[string]string{}}
+	r := &Recorder{s: s, turns: map[string]int{}, todos: map[string]string{}, tried: map[undo.Ref]bool{}}
 	if o.Elsewhere != nil {
 		resumed, err := r.openElsewhere(o.Elsewhere)
 		return r, resumed, err

@@ -50,7 +50,7 @@ func TestContextOfAContinuedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if x := decide(t, New(again, 0), "/context"); !strings.Contains(x.Print, "| messages | 1,00") {
+	if x := decide(t, New(again, 0), "/context"); !strings.Contains(x.Print, "| messages | 1,15") {
 		t.Error(x.Print)
 	}
 }

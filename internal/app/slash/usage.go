@@ -1,8 +1,6 @@
 package slash
 
 import (
-	"strings"
-
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -47,8 +45,8 @@ func UsageOf(s *session.Session, history []model.Message) ContextUsage {
 	if w.Threshold > 0 && w.Threshold < 1 {
 		u.Reserved = w.Tokens - int(float64(w.Tokens)*w.Threshold)
 	}
-	u.Memory = estimate(s.Definitions.Memory().Text)
-	u.System = max(estimate(s.SystemPrompt())-u.Memory, 0)
+	u.Memory = agent.TextTokens(s.Definitions.Memory().Text)
+	u.System = max(agent.TextTokens(s.SystemPrompt())-u.Memory, 0)
 	for _, d := range s.Executor.Registry.Declarations(nil) {
 		t := ToolTokens{d.Name, agent.Tokens(d)}
 		if d.Origin == "" {
@@ -58,27 +56,6 @@ func UsageOf(s *session.Session, history []model.Message) ContextUsage {
 			u.External = append(u.External, t)
 		}
 	}
-	for _, m := range history {
-		u.Messages += estimate(messageText(m))
-	}
+	u.Messages = agent.EstimateTokens(history)
 	return u
 }
-
-// messageText returns the text of a message, without media.
-func messageText(m model.Message) string {
-	var b strings.Builder
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case model.Text:
-			b.WriteString(string(p))
-		case model.Call:
-			b.WriteString(p.Name + string(p.Args))
-		case model.Response:
-			b.WriteString(p.Text())
-		}
-	}
-	return b.String()
-}
-
-// estimate returns the number of tokens of a text, at four bytes each.
-func estimate(text string) int { return (len(text) + 3) / 4 }

@@ -50,7 +50,7 @@ func Typo(word, name string) (edits int, ok bool) {
 	case shorter >= 3:
 		limit = 1
 	}
-	edits = distance(word, name)
+	edits = Distance(word, name)
 	return edits, shorter > 0 && edits <= limit
 }
 
@@ -73,8 +73,8 @@ func fold(s string) string {
 	}, strings.ToLower(s))
 }
 
-// distance returns the number of single-byte edits, or swaps of two neighbors, that make a into b.
-func distance(a, b string) int {
+// Distance returns the number of single-byte edits, or swaps of two neighbors, that make a into b.
+func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

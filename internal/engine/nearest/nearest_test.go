@@ -69,10 +69,10 @@ func FuzzTypo(f *testing.F) {
 		if len(a) > maxWord || len(b) > maxWord {
 			return
 		}
-		if d := distance(a, a); d != 0 {
+		if d := Distance(a, a); d != 0 {
 			t.Errorf("%q is %d from itself", a, d)
 		}
-		if d, back := distance(a, b), distance(b, a); d != back || d > max(len(a), len(b)) {
+		if d, back := Distance(a, b), Distance(b, a); d != back || d > max(len(a), len(b)) {
 			t.Errorf("%q, %q: %d and %d", a, b, d, back)
 		}
 		if _, ok := Typo(a, b); ok && !slices.Equal(Names(a, []string{b}), []string{b}) {
