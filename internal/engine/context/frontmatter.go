@@ -161,12 +161,9 @@ func errNoFront(path string) error {
 }
 
 func readMatter(path, front string) (matter, error) {
-	m, ok := plain(front)
-	if !ok {
-		var err error
-		if m, err = fromYAML(front); err != nil {
-			return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
-		}
+	m, err := fromYAML(front)
+	if err != nil {
+		return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
 	}
 	m.path, m.long = path, utf8.RuneCountInString(m.Description) > maxSkillAbout
 	m.Description, m.Hint = humanize.Line(m.Description, maxAbout), humanize.Line(m.Hint, maxAbout)
@@ -175,6 +172,9 @@ func readMatter(path, front string) (matter, error) {
 
 // fromYAML reads front matter, also with unquoted values that YAML rejects. The error is that of the matter as it is.
 func fromYAML(front string) (m matter, err error) {
+	if m, ok := plain(front); ok {
+		return m, nil
+	}
 	if err = yaml.Unmarshal([]byte(front), &m); err == nil {
 		return m, nil
 	}
@@ -188,42 +188,34 @@ func fromYAML(front string) (m matter, err error) {
 // plain reads front matter of lines such as "key: value", without YAML's other forms: a YAML parser for hundreds of
 // files would delay the start.
 func plain(front string) (m matter, ok bool) {
-	fields := [...]struct {
-		key  string
-		text *string
-		list *list
-	}{
-		{"name", &m.Name, nil}, {"description", &m.Description, nil}, {"model", &m.Model, nil}, {"mode", &m.Mode, nil},
-		{"approvalMode", &m.Approval, nil}, {"permissionMode", &m.Permission, nil}, {hintKey, &m.Hint, nil},
-		{"kind", &m.Kind, nil}, {"tools", nil, &m.Tools}, {"disallowedTools", nil, &m.Without},
-		{"allowed-tools", nil, &m.Allowed},
-	}
-	var seen [len(fields)]bool
+	values := map[string]string{}
 	for line := range strings.Lines(front) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		value = strings.TrimSpace(value)
-		i := len(fields) - 1
-		for i >= 0 && fields[i].key != key {
-			i--
-		}
+		_, twice := values[key]
 		switch {
 		case line == "\n":
 			continue
-		case !ok, i >= 0 && seen[i], i < 0 && strings.ContainsAny(key, " \t\"'#-[]{}|>&*!%@`?,"),
-			key == "permission", value == "", value == "null", value == "~",
+		case !ok, twice, key == "permission", key == "disable-model-invocation", value == "", value == "null",
+			value == "~", strings.ContainsAny(key, " \t\"'#[]{}|>&*!%@`?,"), strings.HasSuffix(value, ":"),
 			strings.ContainsAny(value[:1], "\"'[]{}|>&*!#%@`?,-"), strings.Contains(value, ": "),
-			strings.Contains(value, " #"), strings.HasSuffix(value, ":"):
+			strings.Contains(value, " #"):
 			return matter{}, false
-		case i < 0:
-			continue
-		case fields[i].text != nil:
-			*fields[i].text = value
-		default:
-			*fields[i].list = splitList(value)
 		}
-		seen[i] = true
+		values[key] = value
 	}
-	return m, true
+	listed := func(key string) list {
+		if values[key] == "" {
+			return nil
+		}
+		return splitList(values[key])
+	}
+	return matter{
+		Name: values["name"], Description: values["description"], Model: values["model"], Mode: values["mode"],
+		Approval: values["approvalMode"], Permission: values["permissionMode"], Hint: values[hintKey],
+		Kind: values["kind"], Tools: listed("tools"), Without: listed("disallowedTools"),
+		Allowed: listed("allowed-tools"),
+	}, true
 }
 
 // quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,6 +24,8 @@ const (
 	agentKind
 	commandKind
 )
+
+var kinds = [...]string{skillKind: "skill", agentKind: "agent", commandKind: "command"}
 
 // form is the syntax of the placeholders in command files.
 type form uint8
@@ -181,8 +184,8 @@ func (p Places) Untrusted() []string {
 // Requests returns the project's directories that have definitions. It reads none of them.
 func (p Places) Requests() (dirs []string) {
 	p.Trusted, p.Own, p.Home, p.Plugins = p.Project != "", "", "", nil
-	for _, k := range []kind{skillKind, agentKind, commandKind} {
-		found, _ := p.directories(k) // a link out of the project requests nothing
+	for k := range kinds {
+		found, _ := p.directories(kind(k)) // a link out of the project requests nothing
 		for _, d := range found {
 			if files, _ := d.files(1); len(files) > 0 {
 				dirs = append(dirs, d.named)
@@ -300,31 +303,47 @@ type Sealed struct {
 // Sealed reads all definitions of the project and of plugins. Files that can't be read are omitted.
 func (p Places) Sealed() (all []Sealed) {
 	p.Trusted, p.Seals, p.Own, p.Home = p.Project != "", nil, "", ""
-	for k, what := range []string{skillKind: "skill", agentKind: "agent", commandKind: "command"} {
-		dirs, _ := p.directories(kind(k))
-		for _, d := range dirs {
-			files, _ := d.files(maxDefinitions)
-			for _, path := range files {
-				f, err := d.open(path)
-				if err != nil {
-					continue
-				}
-				one := Sealed{What: what, Path: d.sealKey(path), Seal: seal(f.text)}
-				switch d.kind {
-				case skillKind:
-					_, one.Err = d.skill(path).About()
-				case agentKind:
-					_, one.Err = d.agent(path)
-				default:
-					var c Command
-					c, one.Err = d.command(path)
-					one.Runs = c.shellLines()
-				}
+	for k := range kinds {
+		found, _ := readAll(p, kind(k), (*definitionDir).sealed)
+		all = append(all, found...)
+	}
+	return all
+}
+
+func (d *definitionDir) sealed(path string) (Sealed, error) {
+	f, err := d.open(path)
+	s := Sealed{What: kinds[d.kind], Path: d.sealKey(path), Seal: seal(f.text)}
+	switch d.kind {
+	case skillKind:
+		_, s.Err = d.skill(path).About()
+	case agentKind:
+		_, s.Err = d.agent(path)
+	default:
+		var c Command
+		c, s.Err = d.command(path)
+		s.Runs = c.shellLines()
+	}
+	return s, err
+}
+
+// readAll reads the definitions of a kind, and returns why others are ignored.
+func readAll[T any](p Places, k kind, read func(d *definitionDir, path string) (T, error)) (all []T, notes []string) {
+	dirs, notes := p.directories(k)
+	for _, d := range dirs {
+		files, err := d.files(maxDefinitions)
+		if err != nil {
+			notes = append(notes, err.Error())
+		}
+		all = slices.Grow(all, len(files))
+		for _, path := range files {
+			if one, err := read(&d, path); err != nil {
+				notes = append(notes, err.Error())
+			} else {
 				all = append(all, one)
 			}
 		}
 	}
-	return all
+	return all, notes
 }
 
 // open reads a definition as a whole.
