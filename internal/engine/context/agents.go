@@ -34,7 +34,7 @@ func Agents(p Places) ([]Agent, []string) {
 func isRemoved(name string) bool { return strings.HasPrefix(name, removed) }
 
 func (d *definitionDir) agent(path string) (Agent, error) {
-	m, err := d.whole(path)
+	m, err := d.read(path, true)
 	if m.Name == "" { // that of its file, as in opencode and in plugins of Claude Code
 		m.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
@@ -152,7 +152,7 @@ func (s Skill) About() (About, error) {
 
 // Read returns the skill's current text and its allowed-tools; nil: it has none.
 func (s Skill) Read() (text string, allowed []string, err error) {
-	m, err := s.dir.whole(s.file)
+	m, err := s.dir.read(s.file, true)
 	if err == nil {
 		err = s.check(m)
 	}

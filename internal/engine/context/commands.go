@@ -80,6 +80,9 @@ func (d *definitionDir) command(path string) (Command, error) {
 	}
 	c.Name = d.name(c.Name)
 	text, first := f.text, 1
+	if d.plugin.Dir != "" && d.seals != nil { // a review shows it as it is written
+		text = strings.ReplaceAll(text, "${CLAUDE_PLUGIN_ROOT}", d.plugin.Dir)
+	}
 	if strings.EqualFold(ext, ".toml") {
 		text, first, err = c.fromTOML(text)
 	} else {

@@ -108,18 +108,7 @@ func (d definitionDir) front(path string) (matter, error) {
 	if front, ok := d.beginning(path); ok && d.approved(path, front, false) == nil {
 		return readMatter(path, front)
 	}
-	f, err := d.open(path) // a link, another encoding, a long one, or a changed one
-	front, _, ok := split(f.text)
-	if err == nil {
-		err = d.approved(path, front, false)
-	}
-	if err == nil && !ok {
-		err = errNoFront(path)
-	}
-	if err != nil {
-		return matter{}, err
-	}
-	return readMatter(f.path, front)
+	return d.read(path, false) // a link, another encoding, a long one, or a changed one
 }
 
 // beginning returns the front matter of an ordinary file. The directory has no links, so that a file that isn't one
@@ -138,15 +127,19 @@ func (d definitionDir) beginning(path string) (front string, ok bool) {
 	return front, begins && ends && visible(front) == front && utf8.ValidString(front)
 }
 
-// whole reads a definition: front matter between two lines of three dashes, then the text.
-func (d definitionDir) whole(path string) (matter, error) {
+// read reads a definition: front matter between two lines of three dashes, then the text. whole is whether both are used.
+func (d definitionDir) read(path string, whole bool) (matter, error) {
 	f, err := d.open(path)
-	if err == nil {
-		err = d.approved(path, f.text, true)
-	}
 	front, body, ok := split(f.text)
+	used := front
+	if whole {
+		used = f.text
+	}
+	if err == nil {
+		err = d.approved(path, used, whole)
+	}
 	if err == nil && !ok {
-		err = errNoFront(path)
+		err = fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
 	}
 	if err != nil {
 		return matter{}, err
@@ -154,10 +147,6 @@ func (d definitionDir) whole(path string) (matter, error) {
 	m, err := readMatter(f.path, front)
 	m.body = strings.TrimSpace(body)
 	return m, err
-}
-
-func errNoFront(path string) error {
-	return fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
 }
 
 func readMatter(path, front string) (matter, error) {
