@@ -80,13 +80,13 @@ func (d *definitionDir) command(path string) (Command, error) {
 	}
 	c.Name = d.name(c.Name)
 	text, first := f.text, 1
-	if d.plugin.Dir != "" && d.seals != nil { // a review shows it as it is written
-		text = strings.ReplaceAll(text, "${CLAUDE_PLUGIN_ROOT}", d.plugin.Dir)
-	}
 	if strings.EqualFold(ext, ".toml") {
 		text, first, err = c.fromTOML(text)
 	} else {
 		text, first, err = c.fromMarkdown(text)
+	}
+	if d.plugin.Dir != "" && d.seals != nil { // a review shows it as it is written
+		text = strings.ReplaceAll(text, "${CLAUDE_PLUGIN_ROOT}", d.plugin.Dir)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = onLine(first, "the prompt is empty")
