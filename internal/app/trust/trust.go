@@ -48,6 +48,14 @@ const (
 	ChangesSetting
 )
 
+// Adds returns an item that adds something, and runs a program or not.
+func Adds(what, text string, runs bool) Item {
+	if runs {
+		return Item{what, text, RunsProgram}
+	}
+	return Item{what, text, AddsTools}
+}
+
 // State is whether a project is trusted.
 type State int
 

@@ -28,7 +28,7 @@ type Agent struct {
 // equal names counts. Invalid definitions are reported.
 func Agents(p Places) ([]Agent, []string) {
 	all, notes := readAll(p, agentKind, (*definitionDir).agent)
-	return unique(all, func(a Agent) string { return a.Name }), notes
+	return unique(all, func(a Agent) string { return a.Name }, nil), notes
 }
 
 func isRemoved(name string) bool { return strings.HasPrefix(name, removed) }
@@ -108,22 +108,13 @@ const (
 
 // Skills lists the skills: those of the project, if it is trusted, then the user's. The first of equal names counts.
 // None is read yet.
-func Skills(p Places) (all []Skill, notes []string) {
-	found, notes := readAll(p, skillKind, func(d *definitionDir, path string) (Skill, error) {
+func Skills(p Places) ([]Skill, []string) {
+	all, notes := readAll(p, skillKind, func(d *definitionDir, path string) (Skill, error) {
 		s := d.skill(path)
 		return s, checkName(s.Path, s.own())
 	})
-	at := map[string]int{}
-	for _, s := range found {
-		key := strings.ToLower(s.Name)
-		if i, there := at[key]; there {
-			all[i].Hides = append(all[i].Hides, s.Path)
-			continue
-		}
-		at[key] = len(all)
-		all = append(all, s)
-	}
-	return all, notes
+	hide := func(first *Skill, other Skill) { first.Hides = append(first.Hides, other.Path) }
+	return unique(all, func(s Skill) string { return s.Name }, hide), notes
 }
 
 func (d *definitionDir) skill(path string) Skill {

@@ -60,7 +60,7 @@ const maxCommandDepth = 5
 // counts. Invalid files are reported, with file and line.
 func Commands(p Places) ([]Command, []string) {
 	all, notes := readAll(p, commandKind, (*definitionDir).command)
-	return unique(all, func(c Command) string { return c.Name }), notes
+	return unique(all, func(c Command) string { return c.Name }, nil), notes
 }
 
 // command reads a command file.

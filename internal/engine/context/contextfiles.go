@@ -10,7 +10,6 @@
 package contextfiles
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -227,24 +226,20 @@ func (l *loader) add(f source, a area, stack []string) {
 		return
 	}
 	l.seen[f.path], l.texts[f.text] = true, true
-	by := ""
+	by, frame, why := "", name, l.why(f, a)
 	if len(stack) > 0 {
 		by = stack[len(stack)-1]
+		why = "imported by " + by
+		frame += ", " + why
 	}
 	kept := framed(f.text, room)
 	if len(kept) < len(f.text) {
 		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
 	}
-	why := ""
-	if by != "" {
-		why = ", imported by " + by
-	}
 	l.files = append(l.files, File{
-		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept),
-		Why: cmp.Or(strings.TrimPrefix(why, ", "), l.why(f, a)),
+		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept), Why: why,
 	})
-	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n%s %s ---\n", name, why, strings.TrimSpace(kept), endMark,
-		name)
+	fmt.Fprintf(&l.text, "\n--- Context from: %s ---\n%s\n%s %s ---\n", frame, strings.TrimSpace(kept), endMark, name)
 	l.imports(f, a, append(stack[:len(stack):len(stack)], name))
 }
 

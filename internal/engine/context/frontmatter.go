@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -127,7 +126,8 @@ func (d definitionDir) beginning(path string) (front string, ok bool) {
 	return front, begins && ends && visible(front) == front && utf8.ValidString(front)
 }
 
-// read reads a definition: front matter between two lines of three dashes, then the text. whole is whether both are used.
+// read reads a definition: front matter between two lines of three dashes, then the text. whole is whether both are
+// used.
 func (d definitionDir) read(path string, whole bool) (matter, error) {
 	f, err := d.open(path)
 	front, body, ok := split(f.text)
@@ -264,12 +264,19 @@ func split(text string) (front, body string, ok bool) {
 	return front, body, ok
 }
 
-// unique keeps the first of each name, ignoring case.
-func unique[T any](all []T, name func(T) string) []T {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(t T) bool {
-		key := strings.ToLower(name(t))
-		defer func() { seen[key] = true }()
-		return seen[key]
-	})
+// unique keeps the first of each name, ignoring case. hide is called with each other one; nil: nothing is.
+func unique[T any](all []T, name func(T) string, hide func(first *T, other T)) (kept []T) {
+	at := map[string]int{}
+	for _, one := range all {
+		key := strings.ToLower(name(one))
+		i, there := at[key]
+		switch {
+		case !there:
+			at[key] = len(kept)
+			kept = append(kept, one)
+		case hide != nil:
+			hide(&kept[i], one)
+		}
+	}
+	return kept
 }

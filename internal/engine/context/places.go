@@ -154,7 +154,7 @@ func (p Places) directories(k kind) (found []definitionDir, notes []string) {
 				switch {
 				case seen[d.dir]: // a link to another one
 				case d.roots != nil && !inside:
-					notes = append(notes, fmt.Sprintf("list %s: it is a link to a path outside %s", d.named, d.roots[0]))
+					notes = append(notes, fmt.Sprintf("list %s: it is a link to a path outside %s", d.named, d.base))
 				default:
 					if d.scope == Project {
 						d.named = filepath.FromSlash(d.key)
