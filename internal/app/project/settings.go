@@ -214,11 +214,8 @@ func argv(w settings.Withheld) string {
 		return ""
 	}
 	words, err := discover.Words(line)
-	if err != nil {
-		return ""
-	}
-	list, err := json.Marshal(words)
-	if err != nil {
+	list, bad := json.Marshal(words)
+	if err != nil || bad != nil {
 		return ""
 	}
 	return " runs " + string(list)

@@ -282,10 +282,8 @@ func (a area) mayImport(path string) error {
 	if err != nil {
 		rel = path
 	}
-	for _, part := range strings.Split(filepath.ToSlash(rel), "/") {
-		if strings.EqualFold(part, ".git") {
-			return fmt.Errorf("read %s: it belongs to version control, and may contain keys", path)
-		}
+	if slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), names.IsGit) {
+		return fmt.Errorf("read %s: it belongs to version control, and may contain keys", path)
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".markdown", ".mdx", ".mdc", ".txt", ".rst", ".adoc", ".org":

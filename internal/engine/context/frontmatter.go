@@ -66,23 +66,23 @@ const removed = "-"
 
 // splitList splits at commas, or at spaces if there are none, outside of parentheses: "Bash(git add:*) Read".
 func splitList(value string) list {
-	depth, commas := 0, false
-	outside := func(r rune) bool {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		return depth == 0
+	split := func(separates func(r rune) bool) []string {
+		depth := 0
+		return strings.FieldsFunc(value, func(r rune) bool {
+			switch r {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			return depth == 0 && separates(r)
+		})
 	}
-	for _, r := range value {
-		commas = outside(r) && r == ',' || commas
+	names := split(func(r rune) bool { return r == ',' })
+	if len(names) == 1 && names[0] == value {
+		names = split(unicode.IsSpace)
 	}
-	depth = 0
-	return trimmed(strings.FieldsFunc(value, func(r rune) bool {
-		return outside(r) && (r == ',' || !commas && unicode.IsSpace(r))
-	}))
+	return trimmed(names)
 }
 
 // trimmed returns the names that aren't empty. An empty list means no tools.
