@@ -128,8 +128,8 @@ func isProgram(path string) bool {
 
 // programEndings are the extensions of files that an interpreter runs even if they aren't executable.
 var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb " +
-	".pl .pm .php .lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 " +
-	".go .rs .swift .awk .sed .jq .mk")
+	".pl .pm .php .lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe " +
+	".bat .cmd .ps1 .go .rs .swift .awk .sed .jq .mk")
 
 // ContentHash returns the hash of a file's content. It isn't shortened, because a collision with a short one could be
 // constructed.
