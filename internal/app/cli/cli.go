@@ -276,10 +276,7 @@ func takes(words []string, n int, usage string) error {
 	return nil
 }
 
-func printVersion(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "version [--json]"); err != nil {
-		return err
-	}
+func printVersion(_ context.Context, env Env, o *options, _ []string) error {
 	if o.json {
 		return printJSON(env.Stdout, map[string]string{
 			"version": env.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,

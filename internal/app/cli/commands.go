@@ -175,7 +175,8 @@ adze config list --json`},
 			usage: "config get KEY [--json]", run: configGet, help: `
 adze config get tools.approvalMode
 adze config get permissions.allow --json`},
-		{name: "config set", words: "KEY VALUE", noun: aSetting, about: "change a setting", run: configSet, help: `
+		{name: "config set", words: "KEY VALUE", noun: aSetting, about: "change a setting", run: configSet,
+			usage: "config set [--scope user|project] KEY VALUE", help: `
 adze config set model.name gpt-5
 adze config set tools.core '["read_file", "grep_search"]'
 adze config set --scope project tools.sandbox workspace
@@ -218,11 +219,11 @@ Exit codes: 0 it runs, perhaps in a trial first, 2 wrong usage, 3 you would be a
 adze sandbox run -- make test
 adze sandbox run --mode read-only -- sh -c 'touch x'
 adze sandbox run --mode trial -- make               # show what it would change, and ask to keep it`},
-		{name: "doctor", about: "check your setup", run: runDoctor},
+		{name: "doctor", about: "check your setup", usage: "doctor", run: runDoctor},
 		{name: "trust", words: "[DIR]", noun: aDirectory, about: "review and trust a project's settings", run: runTrust, help: `
 adze trust
 adze trust --remove`},
-		{name: "demo", about: "run a demo with a prerecorded model", homeless: true, run: runDemo, help: `
+		{name: "demo", about: "run a demo with a prerecorded model", usage: "demo", homeless: true, run: runDemo, help: `
 adze demo`},
 		{name: "completion", words: "SHELL", noun: aShell,
 			about: "print a completion script for bash, zsh, fish or powershell", homeless: true,
@@ -235,7 +236,7 @@ adze completion powershell >> $PROFILE`},
 			usage: "man", run: printMan, help: `
 adze man | man -l -`},
 		{name: "__complete", words: "SHELL -- WORD…", about: "complete a word", hidden: true, run: completeWords},
-		{name: "version", about: "print the version", homeless: true, run: printVersion},
+		{name: "version", about: "print the version", usage: "version [--json]", homeless: true, run: printVersion},
 		{name: "help", words: "[COMMAND]", noun: aCommand, about: "show help for adze or a command", run: runHelp},
 	}
 }

@@ -80,13 +80,8 @@ func configGet(_ context.Context, env Env, o *options, words []string) error {
 	return err
 }
 
-const configSetUsage = "config set [--scope user|project] KEY VALUE"
-
 // configSet changes a setting in a settings file.
 func configSet(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 2, configSetUsage); err != nil {
-		return err
-	}
 	directory, err := settingsDirectory(env, o)
 	if err != nil {
 		return err
@@ -199,10 +194,7 @@ func configSchema(_ context.Context, env Env, _ *options, _ []string) error {
 }
 
 // runDoctor reports what works on this machine, what does not, and why.
-func runDoctor(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "doctor"); err != nil {
-		return err
-	}
+func runDoctor(ctx context.Context, env Env, o *options, _ []string) error {
 	c := doctor.New(env.Stdout)
 	err := checkSession(ctx, c, env, o)
 	if ctx.Err() != nil {

@@ -26,10 +26,7 @@ import (
 
 // runDemo runs a recorded model with the real agent loop and tools, in a temporary directory, and checks the resulting
 // files. In a terminal that is a conversation on the screen.
-func runDemo(ctx context.Context, env Env, o *options, words []string) (err error) {
-	if err := takes(words, 0, "demo"); err != nil {
-		return err
-	}
+func runDemo(ctx context.Context, env Env, o *options, _ []string) (err error) {
 	if runtime.GOOS == "windows" {
 		r := proc.Open(proc.Options{})
 		shell := r.Shell()

@@ -12,7 +12,7 @@ import (
 func pluginCommands() []command {
 	return []command{
 		{name: "plugin add", words: "PATH|GIT-URL[@REV]", noun: aDirectory, about: "review and add a plugin",
-			run: pluginAdd, help: `
+			run: pluginAdd, usage: "plugin add PATH|GIT-URL[@REV]", help: `
 adze plugin add ./my-plugin
 adze plugin add https://github.com/acme/tools.git@v1.2.0
 
@@ -20,7 +20,8 @@ Formats: Agent Plugins 1.0 (plugin.json), Claude Code (.claude-plugin/plugin.jso
 		{name: "plugin list", about: "list plugins", run: pluginList},
 		{name: "plugin update", words: "[NAME]", about: "fetch one plugin or all again, and review what changed",
 			run: pluginUpdate},
-		{name: "plugin remove", words: "NAME", about: "remove a plugin and its data", run: pluginRemove},
+		{name: "plugin remove", words: "NAME", about: "remove a plugin and its data", usage: "plugin remove NAME",
+			run: pluginRemove},
 	}
 }
 
@@ -35,9 +36,6 @@ func plugins(env Env) (plugin.Where, []plugin.Installed, error) {
 }
 
 func pluginAdd(ctx context.Context, env Env, o *options, words []string) error {
-	if len(words) != 1 {
-		return usagef("usage: adze plugin add PATH|GIT-URL[@REV]")
-	}
 	w, _, err := plugins(env)
 	if err != nil {
 		return err
@@ -79,9 +77,6 @@ func pluginList(_ context.Context, env Env, _ *options, _ []string) error {
 }
 
 func pluginRemove(ctx context.Context, env Env, _ *options, words []string) error {
-	if len(words) != 1 {
-		return usagef("usage: adze plugin remove NAME")
-	}
 	w, _, err := plugins(env)
 	if err == nil {
 		err = plugin.Remove(ctx, w, words[0])

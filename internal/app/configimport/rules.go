@@ -103,13 +103,13 @@ func (r *reader) rule(list, from, name, spec string) {
 		r.left(from, "no counterpart")
 		return
 	}
+	given := map[string][]permission.Written{}
 	for _, text := range to {
-		given := map[string][]permission.Written{list: {{Text: text}}}
-		_, ignored, err := permission.ReadRules(given[allowList], given["ask"], given["deny"])
-		if err != nil || len(ignored) > 0 {
-			to = nil
-			break
-		}
+		given[list] = append(given[list], permission.Written{Text: text})
+	}
+	_, ignored, err := permission.ReadRules(given[allowList], given["ask"], given["deny"])
+	if err != nil || len(ignored) > 0 {
+		to = nil
 	}
 	switch {
 	case to != nil:

@@ -101,22 +101,17 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 	return types
 }
 
-// user returns the directories of the user's own context files.
-func (d *Definitions) user() []string {
-	dirs := []string{d.Places.Own}
-	if d.Places.Home != "" {
-		dirs = append(dirs, filepath.Join(d.Places.Home, ".qwen"))
-	}
-	return dirs
-}
-
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	if d.directory.Env.Isolated {
 		return contextfiles.Loaded{}
 	}
+	user := []string{d.Places.Own}
+	if d.Places.Home != "" {
+		user = append(user, filepath.Join(d.Places.Home, ".qwen"))
+	}
 	return contextfiles.Load(contextfiles.Options{
-		User: d.user(), Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.Names,
+		User: user, Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.Names,
 	})
 }
 
@@ -154,12 +149,8 @@ func (d *Definitions) Reached(q tool.Request, o tool.Outcome) (texts []string) {
 		return nil
 	}
 	n.Changed(o.Changes.Kept())
-	switch q.Declaration.Kind {
-	case tool.Read, tool.Search, tool.Edit:
-	default:
-		return nil
-	}
-	if q.Declaration.Origin != "" || o.Status != tool.StatusSuccess {
+	reaches := []tool.Kind{tool.Read, tool.Search, tool.Edit}
+	if !slices.Contains(reaches, q.Declaration.Kind) || q.Declaration.Origin != "" || o.Status != tool.StatusSuccess {
 		return nil
 	}
 	for _, a := range q.Access {

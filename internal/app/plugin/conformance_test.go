@@ -354,6 +354,26 @@ func TestVariablesInPaths(t *testing.T) {
 	}
 }
 
+// The plugin's directory is in the text of its commands, as in its hooks and servers; a review shows the variable.
+func TestRootInCommands(t *testing.T) {
+	w := where(t)
+	p, err := install(t, w, map[string]string{".claude-plugin/plugin.json": `{"name":"my-plugin"}`,
+		"commands/look.md": "See ${CLAUDE_PLUGIN_ROOT}/a.md.\n!`cat ${CLAUDE_PLUGIN_ROOT}/b`\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(w.Home, "plugins", "my-plugin", "tree")
+	commands, notes := contextfiles.Commands(contextfiles.Places{Plugins: []contextfiles.Plugin{p.Definitions}})
+	if parts := commands[0].Parts; parts[0].Text != "See "+root+"/a.md.\n" || parts[1].Text != "cat "+root+"/b" {
+		t.Errorf("%+v, notes %q", parts, notes)
+	}
+	p.Definitions.Seals = nil
+	review := contextfiles.Places{Plugins: []contextfiles.Plugin{p.Definitions}}.Sealed()
+	if len(review) != 1 || review[0].Runs[0] != "!{cat ${CLAUDE_PLUGIN_ROOT}/b}" {
+		t.Errorf("%+v", review)
+	}
+}
+
 // The formats have different manifests, and variables; the rest is the same code.
 func TestFormats(t *testing.T) {
 	common := map[string]string{

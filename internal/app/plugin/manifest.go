@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -332,8 +333,6 @@ func object(text []byte) (keys map[string]json.RawMessage, err error) {
 
 // validName reports whether a name is as Agent Plugins requires. It is the name of a directory, too.
 func validName(name string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-	return name != "" && len(name) <= 64 && strings.Trim(name, letters+"-.") == "" &&
-		strings.ContainsAny(name[:1], letters) && strings.ContainsAny(name[len(name)-1:], letters) &&
-		!strings.Contains(name, "--") && !strings.Contains(name, "..")
+	shape := regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	return len(name) <= 64 && shape.MatchString(name) && !strings.Contains(name, "--") && !strings.Contains(name, "..")
 }

@@ -132,10 +132,11 @@ func (w Where) open(i Installed) (*Plugin, error) {
 		return nil, err
 	}
 	p, err := read(reading{tree: dir, root: dir, data: data, project: w.Project, lookup: w.Lookup})
-	if err == nil && p.Name != i.Name {
+	switch {
+	case err != nil:
+	case p.Name != i.Name:
 		err = fmt.Errorf("its name is %s", p.Name)
-	}
-	if err == nil && len(p.Servers)+len(p.Hooks) > 0 {
+	case len(p.Servers)+len(p.Hooks) > 0:
 		err = os.MkdirAll(data, 0o700)
 	}
 	if err != nil {

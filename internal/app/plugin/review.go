@@ -150,24 +150,16 @@ func (w Where) install(s staged) error {
 func (s *staged) describe() string {
 	var items []trust.Item
 	for _, alias := range s.Aliases {
-		item := trust.Item{Effect: trust.AddsTools, What: "MCP server " + alias}
-		if s.Servers[alias].Command != "" {
-			item.Effect = trust.RunsProgram
-		}
 		text, _ := humanize.JSON(s.Servers[alias]) // it was read from JSON
-		item.Text = string(text)
-		items = append(items, item)
+		items = append(items, trust.Adds("MCP server "+alias, string(text), s.Servers[alias].Command != ""))
 	}
 	for _, h := range s.Hooks {
 		what := strings.TrimSpace("hook " + string(h.Event) + " " + h.Matcher)
-		items = append(items, trust.Item{Effect: trust.RunsProgram, What: what, Text: h.Command + h.URL + h.Prompt})
+		items = append(items, trust.Adds(what, h.Command+h.URL+h.Prompt, true))
 	}
 	for _, d := range s.definitions {
-		item := trust.Item{Effect: trust.AddsTools, What: d.What, Text: d.Path}
-		if len(d.Runs) > 0 {
-			item.Effect, item.Text = trust.RunsProgram, d.Path+" "+strings.Join(d.Runs, "; ")
-		}
-		items = append(items, item)
+		text := strings.TrimSpace(d.Path + " " + strings.Join(d.Runs, "; "))
+		items = append(items, trust.Adds(d.What, text, len(d.Runs) > 0))
 	}
 	if len(items) == 0 {
 		return "  It adds nothing.\n"

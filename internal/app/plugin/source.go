@@ -66,41 +66,38 @@ func (w Where) clone(ctx context.Context, from Source, dir string) (to, commit s
 	}
 	runner := proc.Open(proc.Options{Helper: w.Helper})
 	defer func() { err = errors.Join(err, runner.Close()) }()
-	git := func(args ...string) (string, error) {
+	git := func(args ...string) (said string) {
+		if err != nil {
+			return ""
+		}
 		program := []string{"git", "--git-dir=" + repo, "--work-tree=" + to, "-c", "core.hooksPath=" + os.DevNull}
-		out, err := runner.Run(ctx, proc.Command{
+		out, failed := runner.Run(ctx, proc.Command{
 			Argv: slices.Concat(program, args), Dir: dir, Env: env, Timeout: 5 * time.Minute,
 			Sandbox: &sandbox.Spec{Mode: sandbox.WorkspaceNetwork, Roots: []string{dir}},
 		})
-		said := strings.TrimSpace(out.Output.String())
-		if err != nil {
-			return "", fmt.Errorf("git in a sandbox: %w\nClone it yourself, then add the directory.", err)
-		}
-		if out.Ended != proc.Exited || out.Exit != 0 {
+		said = strings.TrimSpace(out.Output.String())
+		if failed != nil {
+			err = fmt.Errorf("git in a sandbox: %w\nClone it yourself, then add the directory.", failed)
+		} else if out.Ended != proc.Exited || out.Exit != 0 {
 			err = fmt.Errorf("git %s: %s", args[0], tool.Visible(said))
 		}
-		return said, err
+		return said
 	}
 	// These attributes are the strongest: files are checked out as they are in the commit.
 	const attributes = "* -text -eol -ident -filter -working-tree-encoding\n"
 	info := filepath.Join(repo, "info")
 	err = errors.Join(os.Mkdir(to, 0o700), os.MkdirAll(info, 0o700),
 		os.WriteFile(filepath.Join(info, "attributes"), []byte(attributes), 0o600))
-	if err == nil {
-		_, err = git("init", "-q", "--template=")
+	if git("init", "-q", "--template="); err != nil {
+		return "", "", err
 	}
-	if err == nil {
-		fetch := []string{"--no-tags", "--no-recurse-submodules", "--", from.Text, cmp.Or(from.Rev, "HEAD")}
-		if _, err = git(append([]string{"fetch", "-q", "--depth=1"}, fetch...)...); err != nil { // some servers can't
-			_, err = git(append([]string{"fetch", "-q"}, fetch...)...)
-		}
+	fetch := []string{"--no-tags", "--no-recurse-submodules", "--", from.Text, cmp.Or(from.Rev, "HEAD")}
+	if git(append([]string{"fetch", "-q", "--depth=1"}, fetch...)...); err != nil { // some servers can't
+		err = nil
+		git(append([]string{"fetch", "-q"}, fetch...)...)
 	}
-	if err == nil {
-		_, err = git("checkout", "-q", "-f", "--no-recurse-submodules", "--detach", "FETCH_HEAD")
-	}
-	if err == nil {
-		commit, err = git("rev-parse", "--verify", "HEAD^{commit}")
-	}
+	git("checkout", "-q", "-f", "--no-recurse-submodules", "--detach", "FETCH_HEAD")
+	commit = git("rev-parse", "--verify", "HEAD^{commit}")
 	return to, commit, err
 }
 

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,20 +153,7 @@ func (f Directory) Change(scope Scope, change func(path string, text []byte) ([]
 	} else if err := settings.EnsureHome(f.Home); err != nil {
 		return "", err
 	}
-	old, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		hash := sha256.Sum256(old)
-		how.Old = &hash
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	}
-	text, err := change(path, old)
-	if err != nil {
-		return "", err
-	}
-	_, err = atomicfile.Write(path, text, how)
-	return path, err
+	return path, atomicfile.Update(path, how, func(old []byte) ([]byte, error) { return change(path, old) })
 }
 
 // Canonical resolves links, as in the paths that a policy compares with. The part that doesn't exist is unchanged.

@@ -125,11 +125,9 @@ func (f Directory) Requests() (r Requests, err error) {
 	r.Items, r.seals = slices.Clip(r.settings), map[string]string{}
 	for _, d := range f.Places(false).Sealed() {
 		_, text, _ := strings.Cut(d.Seal, " ")
-		item := trust.Item{Effect: trust.AddsTools, What: d.What + " " + d.Path, Text: "content " + text}
-		if len(d.Runs) > 0 {
-			item.Effect, item.Text = trust.RunsProgram, strings.Join(d.Runs, "; ")+" "+item.Text
-		}
-		r.Items, r.seals[d.Path] = append(r.Items, item), d.Seal
+		text = strings.TrimSpace(strings.Join(d.Runs, "; ") + " content " + text)
+		r.Items = append(r.Items, trust.Adds(d.What+" "+d.Path, text, len(d.Runs) > 0))
+		r.seals[d.Path] = d.Seal
 	}
 	return r, nil
 }
@@ -216,11 +214,8 @@ func argv(w settings.Withheld) string {
 		return ""
 	}
 	words, err := discover.Words(line)
-	if err != nil {
-		return ""
-	}
-	list, err := json.Marshal(words)
-	if err != nil {
+	list, bad := json.Marshal(words)
+	if err != nil || bad != nil {
 		return ""
 	}
 	return " runs " + string(list)

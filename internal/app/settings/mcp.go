@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -67,15 +68,10 @@ func (l *loader) serversOf(f *file, from layer, tightenOnly bool) {
 	if from.servers == vscodeKey {
 		f = l.fromVSCode(f)
 	}
+	mcp := l.keys[slices.IndexFunc(l.keys, func(k key) bool { return k.name == serversKey })]
 	for _, m := range f.root().members() {
-		if m.name != from.servers || m.kind() == "null" {
-			continue
-		}
-		for _, k := range l.keys {
-			if k.name != serversKey {
-				continue
-			}
-			if err := l.put(k, given{m.value, f.place(m.start), from.qwen, from.project}, tightenOnly); err != nil {
+		if m.name == from.servers && m.kind() != "null" {
+			if err := l.put(mcp, given{m.value, f.place(m.start), from.qwen, from.project}, tightenOnly); err != nil {
 				l.ignore(err)
 			}
 		}
@@ -106,11 +102,7 @@ func (l *loader) ignore(err error) {
 	if !errors.As(err, &e) {
 		e = &Error{Reason: err.Error()}
 	}
-	key := e.Key
-	if key == "" {
-		key = "the file"
-	}
-	l.settings.notes = append(l.settings.notes, Note{e.From, key, "is ignored: " + e.Reason})
+	l.settings.notes = append(l.settings.notes, Note{e.From, cmp.Or(e.Key, "the file"), "is ignored: " + e.Reason})
 }
 
 // Hooks are the settings of hooks.

@@ -1,6 +1,7 @@
 package slash
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,15 +50,10 @@ func (c *Commands) custom(describe bool) []Command {
 			},
 		})
 	}
-	taken := map[string]bool{}
-	for _, other := range append(c.table(), all...) {
-		taken[other.Name] = true
-		for _, name := range other.Also {
-			taken[name] = true
-		}
-	}
+	others := append(c.table(), all...)
 	for _, k := range c.s.Definitions.Skills {
-		if !taken[k.Name] {
+		taken := func(c Command) bool { return c.Name == k.Name || slices.Contains(c.Also, k.Name) }
+		if !slices.ContainsFunc(others, taken) {
 			all = append(all, skillCommand(k, describe))
 		}
 	}
@@ -225,10 +221,7 @@ func promptCommand(p discover.Prompt) Command {
 	}
 	c := Command{
 		Name: p.Server + ":" + strings.Join(strings.Fields(p.Name), "-"), Words: strings.Join(words, " "),
-		About: p.Description,
-	}
-	if c.About == "" {
-		c.About = p.Title
+		About: cmp.Or(p.Description, p.Title),
 	}
 	c.run = func(ctx context.Context, s *session.Session, words string) (Expansion, error) {
 		args, missing := promptArguments(p.Arguments, splitQuoted(words))

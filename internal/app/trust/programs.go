@@ -80,8 +80,7 @@ func Unchanged(command, dir string) func() error {
 // shellWords returns the approximate words of a shell command line: operators and quotes end a word.
 func shellWords(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool {
-		return unicode.IsSpace(r) ||
-			strings.ContainsRune("\"'`;&|()<>", r)
+		return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>", r)
 	})
 }
 
@@ -129,9 +128,8 @@ func isProgram(path string) bool {
 
 // programEndings are the extensions of files that an interpreter runs even if they aren't executable.
 var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb " +
-	".pl .pm .php " +
-	".lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 " +
-	".go .rs .swift .awk .sed .jq .mk")
+	".pl .pm .php .lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe " +
+	".bat .cmd .ps1 .go .rs .swift .awk .sed .jq .mk")
 
 // ContentHash returns the hash of a file's content. It isn't shortened, because a collision with a short one could be
 // constructed.

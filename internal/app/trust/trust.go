@@ -11,6 +11,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,6 +48,14 @@ const (
 	ChangesSetting
 )
 
+// Adds returns an item that adds something, and runs a program or not.
+func Adds(what, text string, runs bool) Item {
+	if runs {
+		return Item{what, text, RunsProgram}
+	}
+	return Item{what, text, AddsTools}
+}
+
 // State is whether a project is trusted.
 type State int
 
@@ -82,9 +91,13 @@ func Hash(items []Item) string {
 
 // State returns the state of a project. An unreadable store means not trusted.
 func (s *Store) State(directory string, items []Item) (State, error) {
-	grants, _, err := s.read()
-	if err != nil {
-		return Unknown, err
+	raw, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	grants, bad := s.grants(raw)
+	if err = cmp.Or(err, bad); err != nil {
+		return Unknown, fmt.Errorf("read the trusted projects: %w", err)
 	}
 	g, ok := grants[directory]
 	switch {
@@ -140,77 +153,54 @@ func (s *Store) sealsPath(directory string) string {
 }
 
 func (s *Store) saveSeals(directory string, seals map[string]string) error {
-	path := s.sealsPath(directory)
 	if len(seals) == 0 {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(s.sealsPath(directory)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("save the trusted projects: %w", err)
 		}
 		return nil
 	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(seals)) {
-		b.WriteString(strconv.Quote(name) + "\t" + seals[name] + "\n")
+	return save(s.sealsPath(directory), func([]byte) ([]byte, error) {
+		var b bytes.Buffer
+		for _, name := range slices.Sorted(maps.Keys(seals)) {
+			b.WriteString(strconv.Quote(name) + "\t" + seals[name] + "\n")
+		}
+		return b.Bytes(), nil
+	})
+}
+
+// grants reads the store.
+func (s *Store) grants(raw []byte) (grants map[string]grant, err error) {
+	if raw == nil {
+		return map[string]grant{}, nil
 	}
+	if err := json.Unmarshal(raw, &grants); err != nil {
+		return nil, fmt.Errorf("%s: %w\nDelete the file to start over.", s.path, err)
+	}
+	return grants, nil
+}
+
+func (s *Store) change(apply func(map[string]grant)) error {
+	return save(s.path, func(old []byte) ([]byte, error) {
+		grants, err := s.grants(old)
+		if err != nil {
+			return nil, err
+		}
+		apply(grants)
+		raw, err := json.MarshalIndent(grants, "", "  ")
+		return append(raw, '\n'), err
+	})
+}
+
+// save rewrites a file. A concurrent change is not overwritten.
+func save(path string, change func(old []byte) ([]byte, error)) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		o := atomicfile.Options{Mode: 0o600}
-		if old, err := os.ReadFile(path); err == nil {
-			hash := sha256.Sum256(old)
-			o.Old = &hash
-		}
-		_, err = atomicfile.Write(path, []byte(b.String()), o)
+		err = atomicfile.Update(path, atomicfile.Options{Mode: 0o600}, change)
 	}
 	if err != nil {
 		return fmt.Errorf("save the trusted projects: %w", err)
 	}
 	return nil
-}
-
-func (s *Store) read() (map[string]grant, []byte, error) {
-	raw, err := os.ReadFile(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]grant{}, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the trusted projects: %w", err)
-	}
-	grants := map[string]grant{}
-	if err := json.Unmarshal(raw, &grants); err != nil {
-		return nil, nil, fmt.Errorf("read the trusted projects: %s: %w\nDelete the file to start over.", s.path, err)
-	}
-	return grants, raw, nil
-}
-
-// change rewrites the store. A concurrent change is not overwritten.
-func (s *Store) change(apply func(map[string]grant)) error {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return fmt.Errorf("save the trusted projects: %w", err)
-	}
-	for {
-		grants, old, err := s.read()
-		if err != nil {
-			return err
-		}
-		apply(grants)
-		raw, err := json.MarshalIndent(grants, "", "  ")
-		if err != nil {
-			return err
-		}
-		o := atomicfile.Options{Mode: 0o600}
-		if old != nil {
-			hash := sha256.Sum256(old)
-			o.Old = &hash
-		}
-		_, err = atomicfile.Write(s.path, append(raw, '\n'), o)
-		var changed *atomicfile.ChangedError
-		if errors.As(err, &changed) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("save the trusted projects: %w", err)
-		}
-		return nil
-	}
 }
 
 // Describe lists the requests of a project, grouped by their effect.

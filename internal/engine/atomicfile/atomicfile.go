@@ -13,6 +13,7 @@
 package atomicfile
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -73,6 +74,29 @@ func (e *ChangedError) Error() string {
 // Write writes the content to the file at path.
 func Write(path string, content []byte, o Options) (Outcome, error) {
 	return WriteFrom(path, inMemory(content), o)
+}
+
+// Update writes what change makes of a file's content, which is nil if there is no file. If the file changes meanwhile,
+// it begins again.
+func Update(path string, o Options, change func(old []byte) ([]byte, error)) error {
+	const most = 100 // more changes mean that the path is unusual
+	for try := 1; ; try++ {
+		old, err := os.ReadFile(path)
+		if o.Old = nil; err == nil {
+			hash := Hash(sha256.Sum256(old))
+			o.Old = &hash
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		text, err := change(old)
+		if err == nil {
+			_, err = Write(path, text, o)
+		}
+		var changed *ChangedError
+		if !errors.As(err, &changed) || try == most {
+			return err
+		}
+	}
 }
 
 // Content is what is written. WriteTo may be called more than once.

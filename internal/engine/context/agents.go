@@ -27,33 +27,14 @@ type Agent struct {
 // Agents reads the definitions of subagents: those of the project, if it is trusted, then the user's. The first of
 // equal names counts. Invalid definitions are reported.
 func Agents(p Places) ([]Agent, []string) {
-	var all []Agent
-	dirs, notes := p.directories(agentKind)
-	for _, d := range dirs {
-		files, err := d.files(maxDefinitions)
-		notes = noted(notes, err)
-		for _, path := range files {
-			a, err := d.agent(path)
-			if notes = noted(notes, err); err == nil {
-				all = append(all, a)
-			}
-		}
-	}
-	return unique(all, func(a Agent) string { return a.Name }), notes
+	all, notes := readAll(p, agentKind, (*definitionDir).agent)
+	return unique(all, func(a Agent) string { return a.Name }, nil), notes
 }
 
 func isRemoved(name string) bool { return strings.HasPrefix(name, removed) }
 
-// noted adds an error to notes; nil: none.
-func noted(notes []string, err error) []string {
-	if err == nil {
-		return notes
-	}
-	return append(notes, err.Error())
-}
-
-func (d definitionDir) agent(path string) (Agent, error) {
-	m, err := d.whole(path)
+func (d *definitionDir) agent(path string) (Agent, error) {
+	m, err := d.read(path, true)
 	if m.Name == "" { // that of its file, as in opencode and in plugins of Claude Code
 		m.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
@@ -94,19 +75,12 @@ func (d definitionDir) agent(path string) (Agent, error) {
 // mode reads the mode in the terms of several programs. An unknown mode is an error, because it may be meant as a
 // restriction.
 func (m matter) mode() (string, error) {
-	word := m.Mode
-	for _, other := range []string{m.Approval, m.Permission} {
-		if word == "" {
-			word = other
-		}
-	}
-	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(word)) {
+	word := cmp.Or(m.Mode, m.Approval, m.Permission)
+	switch known := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(word)); known {
 	case "", "bubble", "inherit", "subagent", "all": // the last two are opencode's, about who may start it
 		return "", nil
-	case "plan":
-		return "plan", nil
-	case "default":
-		return "default", nil
+	case "plan", "default":
+		return known, nil
 	case "autoedit", "auto", "acceptedits":
 		return "auto-edit", nil
 	case "yolo", "bypasspermissions", "dontask":
@@ -135,27 +109,12 @@ const (
 // Skills lists the skills: those of the project, if it is trusted, then the user's. The first of equal names counts.
 // None is read yet.
 func Skills(p Places) ([]Skill, []string) {
-	var all []Skill
-	at := map[string]int{}
-	dirs, notes := p.directories(skillKind)
-	for _, d := range dirs {
-		files, err := d.files(maxDefinitions)
-		notes = noted(notes, err)
-		all = slices.Grow(all, len(files))
-		for _, path := range files {
-			s := d.skill(path)
-			key := strings.ToLower(s.Name)
-			if err := checkName(s.Path, s.own()); err != nil {
-				notes = append(notes, err.Error())
-			} else if i, there := at[key]; there {
-				all[i].Hides = append(all[i].Hides, s.Path)
-			} else {
-				at[key] = len(all)
-				all = append(all, s)
-			}
-		}
-	}
-	return all, notes
+	all, notes := readAll(p, skillKind, func(d *definitionDir, path string) (Skill, error) {
+		s := d.skill(path)
+		return s, checkName(s.Path, s.own())
+	})
+	hide := func(first *Skill, other Skill) { first.Hides = append(first.Hides, other.Path) }
+	return unique(all, func(s Skill) string { return s.Name }, hide), notes
 }
 
 func (d *definitionDir) skill(path string) Skill {
@@ -184,7 +143,7 @@ func (s Skill) About() (About, error) {
 
 // Read returns the skill's current text and its allowed-tools; nil: it has none.
 func (s Skill) Read() (text string, allowed []string, err error) {
-	m, err := s.dir.whole(s.file)
+	m, err := s.dir.read(s.file, true)
 	if err == nil {
 		err = s.check(m)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,12 +28,11 @@ type Command struct {
 
 // Part is a piece of a command's prompt.
 type Part struct {
-	Kind PartKind
-	Text string // of a LiteralPart; the path of a FilePart
-	Line int    // where it starts
-	Arg  int    // of an ArgumentsPart: the number of the only argument; 0: all
-	// Shell is the command of a ShellPart: literals and arguments.
-	Shell []Part
+	Kind  PartKind
+	Text  string // of a LiteralPart; the path of a FilePart; the command of a ShellPart
+	Line  int    // where it starts
+	Arg   int    // of an ArgumentsPart: the number of the only argument; 0: all
+	Shell []Part // the pieces of a ShellPart: literals and arguments
 }
 
 // PartKind is the kind of a part.
@@ -46,29 +46,11 @@ const (
 	FilePart               // @{path}: the content of a file
 )
 
-// Runs reports whether the command runs programs.
-func (c Command) Runs() bool { return c.has(ShellPart) }
-
 // TakesArguments reports whether the prompt has a placeholder for arguments.
 func (c Command) TakesArguments() bool {
-	if c.has(ArgumentsPart) {
-		return true
-	}
-	for _, p := range c.Parts {
-		if (Command{Parts: p.Shell}).has(ArgumentsPart) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c Command) has(k PartKind) bool {
-	for _, p := range c.Parts {
-		if p.Kind == k {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Parts, func(p Part) bool {
+		return p.Kind == ArgumentsPart || (Command{Parts: p.Shell}).TakesArguments()
+	})
 }
 
 // maxCommandDepth is the maximum depth of nested directories of commands.
@@ -77,23 +59,12 @@ const maxCommandDepth = 5
 // Commands reads the command files: those of the project, if it is trusted, then the user's. The first of equal names
 // counts. Invalid files are reported, with file and line.
 func Commands(p Places) ([]Command, []string) {
-	var all []Command
-	dirs, notes := p.directories(commandKind)
-	for _, d := range dirs {
-		files, err := d.files(maxDefinitions)
-		notes = noted(notes, err)
-		for _, path := range files {
-			c, err := d.command(path)
-			if notes = noted(notes, err); err == nil {
-				all = append(all, c)
-			}
-		}
-	}
-	return unique(all, func(c Command) string { return c.Name }), notes
+	all, notes := readAll(p, commandKind, (*definitionDir).command)
+	return unique(all, func(c Command) string { return c.Name }, nil), notes
 }
 
 // command reads a command file.
-func (d definitionDir) command(path string) (Command, error) {
+func (d *definitionDir) command(path string) (Command, error) {
 	f, err := d.open(path)
 	if err == nil {
 		err = d.approved(path, f.text, true)
@@ -113,6 +84,9 @@ func (d definitionDir) command(path string) (Command, error) {
 		text, first, err = c.fromTOML(text)
 	} else {
 		text, first, err = c.fromMarkdown(text)
+	}
+	if d.plugin.Dir != "" && d.seals != nil { // a review shows it as it is written
+		text = strings.ReplaceAll(text, "${CLAUDE_PLUGIN_ROOT}", d.plugin.Dir)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = onLine(first, "the prompt is empty")
@@ -171,17 +145,14 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	if !ok {
 		return "", 1, onLine(1, "the front matter isn't closed with a line of ---")
 	}
-	m, plainly := plain(front)
-	if !plainly {
-		var err error
-		if m, err = fromYAML(front); err != nil {
-			line, why := 1, "the front matter isn't valid YAML"
-			if found := regexp.MustCompile(`line (\d+): (.*)`).FindStringSubmatch(err.Error()); found != nil {
-				line, _ = strconv.Atoi(found[1])
-				why += ": " + found[2]
-			}
-			return "", 1, onLine(line+1, why)
+	m, err := fromYAML(front)
+	if err != nil {
+		line, why := 1, "the front matter isn't valid YAML"
+		if found := regexp.MustCompile(`line (\d+): (.*)`).FindStringSubmatch(err.Error()); found != nil {
+			line, _ = strconv.Atoi(found[1])
+			why += ": " + found[2]
 		}
+		return "", 1, onLine(line+1, why)
 	}
 	c.Description, c.Hint, c.Allowed = m.Description, m.Hint, m.Allowed
 	return body, 1 + strings.Count(text[:len(text)-len(body)], "\n"), nil
@@ -189,107 +160,62 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 
 // parts finds the placeholders of a prompt that starts in a line, or only those of arguments. Their replacements aren't
 // parsed again, so that no file and no argument can run a command.
-func (f form) parts(text string, line int, arguments bool) ([]Part, error) {
-	var parts []Part
-	from := 0 // of the literal
-	for i := 0; i < len(text); {
-		rest := text[i:]
-		p, length, err := Part{Kind: ArgumentsPart}, 0, error(nil)
-		if p.Arg, length = f.argument(rest); length == 0 && !arguments {
-			p, length, err = f.placeholder(rest, i == 0 || strings.ContainsRune(" \t\n", rune(text[i-1])))
+func (f form) parts(text string, line int, arguments bool) (parts []Part, err error) {
+	placeholders, others := `\$ARGUMENTS|\$[1-9]\d*`, "|(?:^|[ \t\n])!`[^`\n]+`"
+	if f == braces {
+		placeholders, others = `\$ARGUMENTS|\{\{args\}\}`, `|[!@]\{`
+	}
+	if !arguments {
+		placeholders += others
+	}
+	from := 0 // of what is in no part yet
+	lineAt := func(i int) int { return line + strings.Count(text[:i], "\n") }
+	add := func(p Part, end int) {
+		if from < end {
+			p.Line = lineAt(from)
+			parts, from = append(parts, p), end
 		}
-		if length == 0 && err == nil {
-			i++
+	}
+	for _, found := range regexp.MustCompile(placeholders).FindAllStringIndex(text, -1) {
+		mark, end := strings.TrimLeft(text[found[0]:found[1]], " \t\n"), found[1]
+		p := Part{Kind: ArgumentsPart}
+		p.Arg, _ = strconv.Atoi(mark[1:]) // others are all arguments
+		if end-len(mark) < from || p.Arg > 9 {
 			continue
 		}
-		p.Line = line + strings.Count(text[:i], "\n")
-		if err != nil {
-			return nil, onLine(p.Line, err.Error())
-		}
-		if p.Kind == ShellPart {
-			p.Shell, _ = f.parts(p.Text, p.Line, true) // arguments have no errors
-			p.Text = ""
-		}
-		parts = append(appendLiteral(parts, text, from, i, line), p)
-		i += length
-		from = i
-	}
-	return appendLiteral(parts, text, from, len(text), line), nil
-}
-
-func appendLiteral(parts []Part, text string, from, to, line int) []Part {
-	if from == to {
-		return parts
-	}
-	return append(parts, Part{Kind: LiteralPart, Text: text[from:to], Line: line + strings.Count(text[:from], "\n")})
-}
-
-// placeholder returns the placeholder that a text starts with, and its length; 0: none. begins is whether a word begins
-// there.
-func (f form) placeholder(s string, begins bool) (Part, int, error) {
-	if f != braces {
-		if rest, ok := strings.CutPrefix(s, "!`"); ok && begins {
-			if end := strings.IndexAny(rest, "`\n"); end > 0 && rest[end] == '`' {
-				return Part{Kind: ShellPart, Text: strings.TrimSpace(rest[:end])}, end + len("!``"), nil
+		add(Part{Text: text[from : end-len(mark)]}, end-len(mark))
+		if mark[0] == '!' || mark[0] == '@' {
+			p.Text = strings.Trim(mark[1:], "`")
+			if f == braces {
+				length := closingBrace(text[end:])
+				if length < 0 {
+					return nil, onLine(lineAt(from), mark+" isn't closed with }")
+				}
+				p.Text, end = text[end:end+length], end+length+1
+			}
+			if p.Text = strings.TrimSpace(p.Text); p.Text == "" {
+				return nil, onLine(lineAt(from), text[from:end]+" is empty")
+			}
+			p.Kind = FilePart
+			if mark[0] == '!' {
+				p.Kind = ShellPart
+				p.Shell, _ = f.parts(p.Text, lineAt(from), true) // arguments have no errors
 			}
 		}
-		return Part{}, 0, nil
+		add(p, end)
 	}
-	if !strings.HasPrefix(s, "!{") && !strings.HasPrefix(s, "@{") {
-		return Part{}, 0, nil
-	}
-	end := closingBrace(s[2:])
-	if end < 0 {
-		return Part{}, 0, errors.New(s[:2] + " isn't closed with }")
-	}
-	inner := strings.TrimSpace(s[2 : 2+end])
-	if inner == "" {
-		return Part{}, 0, errors.New(s[:2] + "} is empty")
-	}
-	if s[0] == '!' {
-		return Part{Kind: ShellPart, Text: inner}, end + 3, nil
-	}
-	return Part{Kind: FilePart, Text: inner}, end + 3, nil
+	add(Part{Text: text[from:]}, len(text))
+	return parts, nil
 }
 
-// shellLines returns the commands of a command file, with placeholders for arguments.
+// shellLines returns the commands of a command file as they are written.
 func (c Command) shellLines() (lines []string) {
 	for _, p := range c.Parts {
-		if p.Kind != ShellPart {
-			continue
+		if p.Kind == ShellPart {
+			lines = append(lines, "!{"+p.Text+"}")
 		}
-		var b strings.Builder
-		for _, s := range p.Shell {
-			switch {
-			case s.Kind != ArgumentsPart:
-				b.WriteString(s.Text)
-			case s.Arg > 0:
-				fmt.Fprintf(&b, "$%d", s.Arg)
-			default:
-				b.WriteString("{{args}}")
-			}
-		}
-		lines = append(lines, "!{"+b.String()+"}")
 	}
 	return lines
-}
-
-// argument returns the length of the placeholder of arguments that a text starts with, 0 without one, and the
-// number of the argument, 0 for all.
-func (f form) argument(s string) (arg, length int) {
-	if s[0] != '$' && s[0] != '{' {
-		return 0, 0
-	}
-	for _, p := range []string{"{{args}}", "$ARGUMENTS"} {
-		if strings.HasPrefix(s, p) && (f == braces || s[0] == '$') {
-			return 0, len(p)
-		}
-	}
-	if f != braces && len(s) > 1 && s[0] == '$' && '1' <= s[1] && s[1] <= '9' &&
-		(len(s) == 2 || s[2] < '0' || s[2] > '9') {
-		return int(s[1] - '0'), 2
-	}
-	return 0, 0
 }
 
 // closingBrace returns where the brace before s is closed; -1 if it isn't.

@@ -26,7 +26,7 @@ func TestCommands(t *testing.T) {
 	want := []Command{
 		{"fix", "Fixes: all", "[file]", nil, at("p/.adze/commands/fix.md"), Project, false, []Part{
 			{Kind: LiteralPart, Text: "\nFix ", Line: 5}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " with ", Line: 6},
-			{Kind: ShellPart, Line: 6, Shell: []Part{{Kind: LiteralPart, Text: "go vet ", Line: 6}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " ${X}", Line: 6}}},
+			{Kind: ShellPart, Text: "go vet {{args}} ${X}", Line: 6, Shell: []Part{{Kind: LiteralPart, Text: "go vet ", Line: 6}, {Kind: ArgumentsPart, Line: 6}, {Kind: LiteralPart, Text: " ${X}", Line: 6}}},
 			{Kind: LiteralPart, Text: " and ", Line: 6}, {Kind: FilePart, Text: "a b.txt", Line: 6}, {Kind: LiteralPart, Text: ".", Line: 6},
 		}, 0},
 		{"git:commit", "Commits", "", nil, at("p/.qwen/commands/git/commit.toml"), Project, false, []Part{
@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if !got[0].Runs() || got[1].Runs() || !got[0].TakesArguments() || got[2].TakesArguments() {
+	if len(got[0].shellLines()) == 0 || len(got[1].shellLines()) > 0 || !got[0].TakesArguments() || got[2].TakesArguments() {
 		t.Error("what runs or takes arguments")
 	}
 	notesHold(t, notes)

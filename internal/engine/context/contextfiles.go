@@ -10,9 +10,7 @@
 package contextfiles
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,10 +79,6 @@ func Load(o Options) Loaded {
 	if o.Root == "" {
 		o.Root = Root(o.Dir, o.Home)
 	}
-	chosen := len(o.Names) > 0
-	if !chosen {
-		o.Names = usualNames()
-	}
 	l := &loader{
 		options: o, seen: map[string]bool{}, texts: map[string]bool{},
 		ignored: ignore.New(ignore.Options{Roots: []string{o.Root}}),
@@ -95,7 +89,7 @@ func Load(o Options) Loaded {
 		}
 	}
 	for _, dir := range directories(o.Root, o.Dir) {
-		for _, path := range filesIn(dir, o.Names, !chosen) {
+		for _, path := range filesIn(dir, o.Names) {
 			l.top(path, l.projectArea())
 		}
 	}
@@ -105,24 +99,22 @@ func Load(o Options) Loaded {
 	return Loaded{Text: header + l.text.String(), Files: l.files, Notes: l.notes}
 }
 
-// substitutes are the files of other programs, of which the first one is read where there is no usual one.
-func substitutes() []string {
-	return []string{"CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}
-}
-
-// filesIn returns the context files of a project's directory.
-func filesIn(dir string, names []string, substitute bool) (paths []string) {
+// filesIn returns the context files of a project's directory: those with names, or the usual ones, or the first one of
+// other programs.
+func filesIn(dir string, names []string) (paths []string) {
 	existing := func(names []string, most int) {
 		for _, name := range names {
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			if _, err := os.Lstat(path); err == nil && len(paths) < most {
+			if exists(path) && len(paths) < most {
 				paths = append(paths, path)
 			}
 		}
 	}
-	existing(names, len(names))
-	if substitute && len(paths) == 0 {
-		existing(substitutes(), 1)
+	if existing(names, len(names)); len(names) > 0 {
+		return paths
+	}
+	if existing(usualNames(), len(usualNames())); len(paths) == 0 {
+		existing([]string{"CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}, 1)
 	}
 	return paths
 }
@@ -184,7 +176,7 @@ func (l *loader) why(f source, a area) string {
 	switch {
 	case a.scope == User:
 		return "your own"
-	case slices.Contains(l.options.Names, filepath.Base(f.path)):
+	case slices.Contains(withUsual(l.options.Names), filepath.Base(f.path)):
 		return "it is at or above the working directory"
 	}
 	return "there is no AGENTS.md or QWEN.md beside it"
@@ -205,7 +197,7 @@ func (l *loader) note(format string, args ...any) {
 
 // top loads a context file that may not exist.
 func (l *loader) top(path string, a area) {
-	if _, err := os.Lstat(path); err != nil {
+	if !exists(path) {
 		return
 	}
 	f, err := open(path, a.roots, l.ignored)
@@ -234,26 +226,26 @@ func (l *loader) add(f source, a area, stack []string) {
 		return
 	}
 	l.seen[f.path], l.texts[f.text] = true, true
-	by := ""
+	by, frame, why := "", name, l.why(f, a)
 	if len(stack) > 0 {
 		by = stack[len(stack)-1]
+		why = "imported by " + by
+		frame += ", " + why
 	}
-	// a text must not end its own frame
-	kept := strings.ReplaceAll(cut(f.text, room), endMark, "- - - End of Context from:")
+	kept := framed(f.text, room)
 	if len(kept) < len(f.text) {
 		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
 	}
-	why := ""
-	if by != "" {
-		why = ", imported by " + by
-	}
 	l.files = append(l.files, File{
-		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept),
-		Why: cmp.Or(strings.TrimPrefix(why, ", "), l.why(f, a)),
+		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept), Why: why,
 	})
-	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n%s %s ---\n", name, why, strings.TrimSpace(kept), endMark,
-		name)
+	fmt.Fprintf(&l.text, "\n--- Context from: %s ---\n%s\n%s %s ---\n", frame, strings.TrimSpace(kept), endMark, name)
 	l.imports(f, a, append(stack[:len(stack):len(stack)], name))
+}
+
+// framed returns a text of at most room bytes that doesn't end its own frame.
+func framed(text string, room int) string {
+	return strings.ReplaceAll(cut(text, room), endMark, "- - - End of Context from:")
 }
 
 // imports loads the files that a file names with @path.
@@ -290,10 +282,8 @@ func (a area) mayImport(path string) error {
 	if err != nil {
 		rel = path
 	}
-	for _, part := range strings.Split(filepath.ToSlash(rel), "/") {
-		if strings.EqualFold(part, ".git") {
-			return fmt.Errorf("read %s: it belongs to version control, and may contain keys", path)
-		}
+	if slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), names.IsGit) {
+		return fmt.Errorf("read %s: it belongs to version control, and may contain keys", path)
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".markdown", ".mdx", ".mdc", ".txt", ".rst", ".adoc", ".org":

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -67,23 +66,23 @@ const removed = "-"
 
 // splitList splits at commas, or at spaces if there are none, outside of parentheses: "Bash(git add:*) Read".
 func splitList(value string) list {
-	depth, commas := 0, false
-	outside := func(r rune) bool {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		return depth == 0
+	split := func(separates func(r rune) bool) []string {
+		depth := 0
+		return strings.FieldsFunc(value, func(r rune) bool {
+			switch r {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			return depth == 0 && separates(r)
+		})
 	}
-	for _, r := range value {
-		commas = outside(r) && r == ',' || commas
+	names := split(func(r rune) bool { return r == ',' })
+	if len(names) == 1 && names[0] == value {
+		names = split(unicode.IsSpace)
 	}
-	depth = 0
-	return trimmed(strings.FieldsFunc(value, func(r rune) bool {
-		return outside(r) && (r == ',' || !commas && unicode.IsSpace(r))
-	}))
+	return trimmed(names)
 }
 
 // trimmed returns the names that aren't empty. An empty list means no tools.
@@ -108,18 +107,7 @@ func (d definitionDir) front(path string) (matter, error) {
 	if front, ok := d.beginning(path); ok && d.approved(path, front, false) == nil {
 		return readMatter(path, front)
 	}
-	f, err := d.open(path) // a link, another encoding, a long one, or a changed one
-	front, _, ok := split(f.text)
-	if err == nil {
-		err = d.approved(path, front, false)
-	}
-	if err == nil && !ok {
-		err = errNoFront(path)
-	}
-	if err != nil {
-		return matter{}, err
-	}
-	return readMatter(f.path, front)
+	return d.read(path, false) // a link, another encoding, a long one, or a changed one
 }
 
 // beginning returns the front matter of an ordinary file. The directory has no links, so that a file that isn't one
@@ -138,15 +126,20 @@ func (d definitionDir) beginning(path string) (front string, ok bool) {
 	return front, begins && ends && visible(front) == front && utf8.ValidString(front)
 }
 
-// whole reads a definition: front matter between two lines of three dashes, then the text.
-func (d definitionDir) whole(path string) (matter, error) {
+// read reads a definition: front matter between two lines of three dashes, then the text. whole is whether both are
+// used.
+func (d definitionDir) read(path string, whole bool) (matter, error) {
 	f, err := d.open(path)
-	if err == nil {
-		err = d.approved(path, f.text, true)
-	}
 	front, body, ok := split(f.text)
+	used := front
+	if whole {
+		used = f.text
+	}
+	if err == nil {
+		err = d.approved(path, used, whole)
+	}
 	if err == nil && !ok {
-		err = errNoFront(path)
+		err = fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
 	}
 	if err != nil {
 		return matter{}, err
@@ -156,17 +149,10 @@ func (d definitionDir) whole(path string) (matter, error) {
 	return m, err
 }
 
-func errNoFront(path string) error {
-	return fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
-}
-
 func readMatter(path, front string) (matter, error) {
-	m, ok := plain(front)
-	if !ok {
-		var err error
-		if m, err = fromYAML(front); err != nil {
-			return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
-		}
+	m, err := fromYAML(front)
+	if err != nil {
+		return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
 	}
 	m.path, m.long = path, utf8.RuneCountInString(m.Description) > maxSkillAbout
 	m.Description, m.Hint = humanize.Line(m.Description, maxAbout), humanize.Line(m.Hint, maxAbout)
@@ -175,6 +161,9 @@ func readMatter(path, front string) (matter, error) {
 
 // fromYAML reads front matter, also with unquoted values that YAML rejects. The error is that of the matter as it is.
 func fromYAML(front string) (m matter, err error) {
+	if m, ok := plain(front); ok {
+		return m, nil
+	}
 	if err = yaml.Unmarshal([]byte(front), &m); err == nil {
 		return m, nil
 	}
@@ -188,42 +177,34 @@ func fromYAML(front string) (m matter, err error) {
 // plain reads front matter of lines such as "key: value", without YAML's other forms: a YAML parser for hundreds of
 // files would delay the start.
 func plain(front string) (m matter, ok bool) {
-	fields := [...]struct {
-		key  string
-		text *string
-		list *list
-	}{
-		{"name", &m.Name, nil}, {"description", &m.Description, nil}, {"model", &m.Model, nil}, {"mode", &m.Mode, nil},
-		{"approvalMode", &m.Approval, nil}, {"permissionMode", &m.Permission, nil}, {hintKey, &m.Hint, nil},
-		{"kind", &m.Kind, nil}, {"tools", nil, &m.Tools}, {"disallowedTools", nil, &m.Without},
-		{"allowed-tools", nil, &m.Allowed},
-	}
-	var seen [len(fields)]bool
+	values := map[string]string{}
 	for line := range strings.Lines(front) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		value = strings.TrimSpace(value)
-		i := len(fields) - 1
-		for i >= 0 && fields[i].key != key {
-			i--
-		}
+		_, twice := values[key]
 		switch {
 		case line == "\n":
 			continue
-		case !ok, i >= 0 && seen[i], i < 0 && strings.ContainsAny(key, " \t\"'#-[]{}|>&*!%@`?,"),
-			key == "permission", value == "", value == "null", value == "~",
+		case !ok, twice, key == "permission", key == "disable-model-invocation", value == "", value == "null",
+			value == "~", strings.ContainsAny(key, " \t\"'#[]{}|>&*!%@`?,"), strings.HasSuffix(value, ":"),
 			strings.ContainsAny(value[:1], "\"'[]{}|>&*!#%@`?,-"), strings.Contains(value, ": "),
-			strings.Contains(value, " #"), strings.HasSuffix(value, ":"):
+			strings.Contains(value, " #"):
 			return matter{}, false
-		case i < 0:
-			continue
-		case fields[i].text != nil:
-			*fields[i].text = value
-		default:
-			*fields[i].list = splitList(value)
 		}
-		seen[i] = true
+		values[key] = value
 	}
-	return m, true
+	listed := func(key string) list {
+		if values[key] == "" {
+			return nil
+		}
+		return splitList(values[key])
+	}
+	return matter{
+		Name: values["name"], Description: values["description"], Model: values["model"], Mode: values["mode"],
+		Approval: values["approvalMode"], Permission: values["permissionMode"], Hint: values[hintKey],
+		Kind: values["kind"], Tools: listed("tools"), Without: listed("disallowedTools"),
+		Allowed: listed("allowed-tools"),
+	}, true
 }
 
 // quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files
@@ -283,12 +264,19 @@ func split(text string) (front, body string, ok bool) {
 	return front, body, ok
 }
 
-// unique keeps the first of each name, ignoring case.
-func unique[T any](all []T, name func(T) string) []T {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(t T) bool {
-		key := strings.ToLower(name(t))
-		defer func() { seen[key] = true }()
-		return seen[key]
-	})
+// unique keeps the first of each name, ignoring case. hide is called with each other one; nil: nothing is.
+func unique[T any](all []T, name func(T) string, hide func(first *T, other T)) (kept []T) {
+	at := map[string]int{}
+	for _, one := range all {
+		key := strings.ToLower(name(one))
+		i, there := at[key]
+		switch {
+		case !there:
+			at[key] = len(kept)
+			kept = append(kept, one)
+		case hide != nil:
+			hide(&kept[i], one)
+		}
+	}
+	return kept
 }

@@ -98,17 +98,7 @@ func isItem(line string) bool {
 // section finds the lines of the section of facts: its heading, and the first line after it; -1 without one.
 func section(lines []string) (first, end int) {
 	first = -1
-	fence := ""
-	for i, line := range lines {
-		if mark := fenceOf(line); fence == "" && mark != "" {
-			fence = mark
-			continue
-		} else if fence != "" {
-			if strings.HasPrefix(mark, fence) {
-				fence = ""
-			}
-			continue
-		}
+	for i, line := range outsideFences(lines) {
 		heading := strings.TrimSpace(line)
 		switch {
 		case first < 0:

@@ -70,27 +70,17 @@ func (n *Nested) Forget() {
 // for this agent before. It enters no links, ignored directories, vendored code, submodules and other repositories.
 // tool is what reached it, for users.
 func (n *Nested) Reached(agent, tool, path string) (texts []string) {
-	rel, ok := names.Rel(path, n.dir)
-	if !ok || rel == "." {
-		return nil
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at := n.dir
-	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
-		at = filepath.Join(at, name)
+	for _, at := range directories(n.dir, path)[1:] {
 		if key := agent + "\x00" + at; n.seen[key] {
 			continue
-		} else if n.enters(at, name) {
+		} else if n.enters(at) {
 			n.seen[key] = true
 		} else {
 			return texts
 		}
-		chosen := n.names
-		if len(chosen) == 0 {
-			chosen = usualNames()
-		}
-		for _, file := range filesIn(at, chosen, len(n.names) == 0) {
+		for _, file := range filesIn(at, n.names) {
 			if text := n.text(file, path, tool); text != "" {
 				texts = append(texts, text)
 			}
@@ -100,27 +90,18 @@ func (n *Nested) Reached(agent, tool, path string) (texts []string) {
 }
 
 // enters reports whether a path is a directory of the project's own.
-func (n *Nested) enters(dir, name string) bool {
+func (n *Nested) enters(dir string) bool {
 	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() || name[0] == '.' || name == "vendor" || name == "node_modules" {
-		return false
-	}
-	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-		return false
-	}
-	return n.ignored.Check(dir, ignore.Directory).State == ignore.Clear
+	name := filepath.Base(dir)
+	return err == nil && info.IsDir() && name[0] != '.' && name != "vendor" && name != "node_modules" &&
+		!exists(filepath.Join(dir, ".git")) && n.ignored.Check(dir, ignore.Directory).State == ignore.Clear
 }
 
 // text returns the text of a file, in a frame that it can't end; "": it isn't loaded. reached is the path of the call.
 func (n *Nested) text(file, reached, tool string) string {
 	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || n.changed[file] || file == reached {
-		return ""
-	}
-	if !changedAt(info).Before(n.since) {
-		return ""
-	}
-	if n.ignored.Check(file, ignore.File).State != ignore.Clear {
+	if err != nil || !info.Mode().IsRegular() || n.changed[file] || file == reached ||
+		!changedAt(info).Before(n.since) || n.ignored.Check(file, ignore.File).State != ignore.Clear {
 		return ""
 	}
 	room := min(maxNestedFile, maxNested-n.size)
@@ -128,7 +109,7 @@ func (n *Nested) text(file, reached, tool string) string {
 	if err != nil || f.path != file || room < 1<<10 {
 		return ""
 	}
-	kept := strings.ReplaceAll(cut(strings.TrimSpace(f.text), room), endMark, "- - - End of Context from:")
+	kept := framed(strings.TrimSpace(f.text), room)
 	if kept == "" {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,6 +24,8 @@ const (
 	agentKind
 	commandKind
 )
+
+var kinds = [...]string{skillKind: "skill", agentKind: "agent", commandKind: "command"}
 
 // form is the syntax of the placeholders in command files.
 type form uint8
@@ -96,6 +99,8 @@ const (
 // definitionDir is one directory of definitions.
 type definitionDir struct {
 	place
+	table   []place
+	base    string // where its keys are
 	key     string // as the table has it
 	dir     string // links resolved
 	named   string // as users name it
@@ -116,58 +121,63 @@ func (d definitionDir) name(name string) string {
 
 // directories returns the existing directories of one kind, strongest first.
 func (p Places) directories(k kind) (found []definitionDir, notes []string) {
+	var all []definitionDir
+	if p.Project != "" && p.Trusted {
+		all = append(all, definitionDir{
+			table: places, base: p.Project, scope: Project, roots: []string{real(p.Project)}, seals: p.Seals,
+			ignored: ignore.New(ignore.Options{Roots: []string{p.Project}}),
+		})
+	}
+	all = append(all, definitionDir{table: places, base: p.Home, scope: User})
+	for _, plugin := range p.Plugins {
+		all = append(all, definitionDir{
+			table: pluginPlaces, base: plugin.Dir, scope: User, roots: []string{real(plugin.Dir)}, seals: plugin.Seals,
+			plugin: plugin,
+		})
+	}
 	seen := map[string]bool{}
-	add := func(d definitionDir, table []place, at func(key string) (dir, named string)) {
-		for _, d.place = range table {
+	for _, d := range all {
+		for _, d.place = range d.table {
+			if d.kind != k {
+				continue
+			}
+			if d.plugin.Braces {
+				d.form = braces
+			}
 			for d.key = range strings.FieldsSeq(d.dirs) {
-				dir, named := at(d.key)
-				if d.kind != k || dir == "" || !exists(dir) {
+				d.named = p.path(d)
+				if d.named == "" || !exists(d.named) {
 					continue
 				}
-				d.dir, d.named = real(dir), named
+				d.dir = real(d.named)
 				_, inside := names.Within(d.dir, d.roots)
 				switch {
 				case seen[d.dir]: // a link to another one
 				case d.roots != nil && !inside:
-					notes = append(notes, fmt.Sprintf("list %s: it is a link to a path outside %s", dir, d.roots[0]))
+					notes = append(notes, fmt.Sprintf("list %s: it is a link to a path outside %s", d.named, d.base))
 				default:
-					if found = append(found, d); d.plugin.Braces {
-						found[len(found)-1].form = braces
+					if d.scope == Project {
+						d.named = filepath.FromSlash(d.key)
 					}
+					found = append(found, d)
 				}
 				seen[d.dir] = true
 			}
 		}
 	}
-	if p.Project != "" && p.Trusted {
-		d := definitionDir{scope: Project, roots: []string{real(p.Project)}, seals: p.Seals}
-		d.ignored = ignore.New(ignore.Options{Roots: []string{p.Project}})
-		add(d, places, func(key string) (dir, named string) {
-			if strings.HasPrefix(key, homeOnly) {
-				return "", ""
-			}
-			named = filepath.FromSlash(key)
-			return filepath.Join(p.Project, named), named
-		})
-	}
-	add(definitionDir{scope: User}, places, func(key string) (dir, named string) {
-		base, below := p.Home, key
-		if rest, own := strings.CutPrefix(key, ownDir); own {
-			base, below = p.Own, rest
-		}
-		if base != "" {
-			dir = filepath.Join(base, filepath.FromSlash(below))
-		}
-		return dir, dir
-	})
-	for _, plugin := range p.Plugins {
-		d := definitionDir{scope: User, roots: []string{real(plugin.Dir)}, seals: plugin.Seals, plugin: plugin}
-		add(d, pluginPlaces, func(key string) (dir, named string) {
-			dir = filepath.Join(plugin.Dir, key)
-			return dir, dir
-		})
-	}
 	return found, notes
+}
+
+// path returns the path of a directory; "": it has none.
+func (p Places) path(d definitionDir) string {
+	base, below := d.base, d.key
+	if rest, own := strings.CutPrefix(d.key, ownDir); own && d.scope == User {
+		base, below = p.Own, rest
+	}
+	if base == "" || d.scope == Project && strings.HasPrefix(d.key, homeOnly) {
+		return ""
+	}
+	return filepath.Join(base, filepath.FromSlash(below))
 }
 
 // Untrusted returns the project's directories that are ignored because it is not trusted.
@@ -181,8 +191,8 @@ func (p Places) Untrusted() []string {
 // Requests returns the project's directories that have definitions. It reads none of them.
 func (p Places) Requests() (dirs []string) {
 	p.Trusted, p.Own, p.Home, p.Plugins = p.Project != "", "", "", nil
-	for _, k := range []kind{skillKind, agentKind, commandKind} {
-		found, _ := p.directories(k) // a link out of the project requests nothing
+	for k := range kinds {
+		found, _ := p.directories(kind(k)) // a link out of the project requests nothing
 		for _, d := range found {
 			if files, _ := d.files(1); len(files) > 0 {
 				dirs = append(dirs, d.named)
@@ -212,7 +222,7 @@ func (d definitionDir) files(most int) (found []string, err error) {
 					return err
 				}
 				continue
-			case e.IsDir() || !d.fits(e.Name()):
+			case e.IsDir() || !slices.Contains(strings.Fields(d.endings), strings.ToLower(filepath.Ext(e.Name()))):
 				continue
 			}
 			if len(found) == most {
@@ -229,12 +239,6 @@ func (d definitionDir) files(most int) (found []string, err error) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// fits reports whether a file has one of the directory's endings.
-func (d definitionDir) fits(name string) bool {
-	ending := strings.ToLower(filepath.Ext(name))
-	return ending != "" && strings.Contains(d.endings+" ", ending+" ")
 }
 
 // seal identifies what is used of a definition: its front matter, which is all that is used until it is loaded, and the
@@ -300,31 +304,47 @@ type Sealed struct {
 // Sealed reads all definitions of the project and of plugins. Files that can't be read are omitted.
 func (p Places) Sealed() (all []Sealed) {
 	p.Trusted, p.Seals, p.Own, p.Home = p.Project != "", nil, "", ""
-	for k, what := range []string{skillKind: "skill", agentKind: "agent", commandKind: "command"} {
-		dirs, _ := p.directories(kind(k))
-		for _, d := range dirs {
-			files, _ := d.files(maxDefinitions)
-			for _, path := range files {
-				f, err := d.open(path)
-				if err != nil {
-					continue
-				}
-				one := Sealed{What: what, Path: d.sealKey(path), Seal: seal(f.text)}
-				switch d.kind {
-				case skillKind:
-					_, one.Err = d.skill(path).About()
-				case agentKind:
-					_, one.Err = d.agent(path)
-				default:
-					var c Command
-					c, one.Err = d.command(path)
-					one.Runs = c.shellLines()
-				}
+	for k := range kinds {
+		found, _ := readAll(p, kind(k), (*definitionDir).sealed)
+		all = append(all, found...)
+	}
+	return all
+}
+
+func (d *definitionDir) sealed(path string) (Sealed, error) {
+	f, err := d.open(path)
+	s := Sealed{What: kinds[d.kind], Path: d.sealKey(path), Seal: seal(f.text)}
+	switch d.kind {
+	case skillKind:
+		_, s.Err = d.skill(path).About()
+	case agentKind:
+		_, s.Err = d.agent(path)
+	default:
+		var c Command
+		c, s.Err = d.command(path)
+		s.Runs = c.shellLines()
+	}
+	return s, err
+}
+
+// readAll reads the definitions of a kind, and returns why others are ignored.
+func readAll[T any](p Places, k kind, read func(d *definitionDir, path string) (T, error)) (all []T, notes []string) {
+	dirs, notes := p.directories(k)
+	for _, d := range dirs {
+		files, err := d.files(maxDefinitions)
+		if err != nil {
+			notes = append(notes, err.Error())
+		}
+		all = slices.Grow(all, len(files))
+		for _, path := range files {
+			if one, err := read(&d, path); err != nil {
+				notes = append(notes, err.Error())
+			} else {
 				all = append(all, one)
 			}
 		}
 	}
-	return all
+	return all, notes
 }
 
 // open reads a definition as a whole.

@@ -1,11 +1,12 @@
 package contextfiles
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // reference is the text after an @.
@@ -15,114 +16,57 @@ type reference string
 const maxReferences = 200
 
 // references finds the @paths of a Markdown text. An @ counts at the start of a line or after a space, before a dot, a
-// slash, a tilde or a letter, and not in code.
-func references(text string) []reference {
-	var found []reference
-	fence := ""
-	for line := range strings.Lines(text) {
-		if mark := fenceOf(line); fence == "" && mark != "" {
-			fence = mark
-			continue
-		} else if fence != "" {
-			if strings.HasPrefix(mark, fence) && strings.Trim(line, " \t\r\n"+fence[:1]) == "" {
-				fence = ""
-			}
+// slash, a tilde or a letter, and not in code. The path ends at a space or code; a backslash escapes a space.
+func references(text string) (found []reference) {
+	at := regexp.MustCompile("(?:^|[ \t])@([./~\\pL](?:\\\\ |[^ \t\r\n`])*)")
+	for _, line := range outsideFences(strings.SplitAfter(text, "\n")) {
+		if !strings.Contains(line, "@") || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
 			continue
 		}
-		if strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
-			continue
+		for _, match := range at.FindAllStringSubmatch(withoutSpans(line), maxReferences-len(found)) {
+			found = append(found, reference(match[1]))
 		}
-		found = inLine(withoutSpans(line), found)
-		if len(found) >= maxReferences {
-			return found[:maxReferences]
-		}
-	}
-	return found
-}
-
-// fenceOf returns the run of ``` or ~~~ that begins a line, or "".
-func fenceOf(line string) string {
-	line = strings.TrimLeft(line, " ")
-	for _, c := range []string{"`", "~"} {
-		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
-			return line[:n]
-		}
-	}
-	return ""
-}
-
-// withoutSpans replaces code spans by spaces.
-func withoutSpans(line string) string {
-	if !strings.Contains(line, "`") {
-		return line
-	}
-	var b strings.Builder
-	for line != "" {
-		i := strings.IndexByte(line, '`')
-		if i < 0 {
+		if len(found) == maxReferences {
 			break
 		}
-		b.WriteString(line[:i])
-		rest := strings.TrimLeft(line[i:], "`")
-		ticks := line[i : len(line)-len(rest)]
-		end := closing(rest, ticks)
-		if end < 0 { // not a code span
-			b.WriteString(ticks)
-			line = rest
-			continue
-		}
-		b.WriteByte('`')
-		line = rest[end+len(ticks):]
-	}
-	return b.String() + line
-}
-
-// closing finds a run of exactly these back-ticks.
-func closing(s, ticks string) int {
-	for at := 0; ; {
-		i := strings.IndexByte(s[at:], '`')
-		if i < 0 {
-			return -1
-		}
-		run := len(s[at+i:]) - len(strings.TrimLeft(s[at+i:], "`"))
-		if run == len(ticks) {
-			return at + i
-		}
-		at += i + run
-	}
-}
-
-func inLine(line string, found []reference) []reference {
-	for i := 0; i < len(line); i++ {
-		if line[i] != '@' || i > 0 && line[i-1] != ' ' && line[i-1] != '\t' {
-			continue
-		}
-		if ref := word(line[i+1:]); ref != "" && ref.begins() {
-			found = append(found, ref)
-			i += len(ref)
-		}
 	}
 	return found
 }
 
-// word returns the text up to a space or code; a backslash escapes a space.
-func word(s string) reference {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			if i+1 < len(s) && s[i+1] == ' ' {
-				i++
+// outsideFences returns the lines that aren't in a fenced code block, by their index.
+func outsideFences(lines []string) iter.Seq2[int, string] {
+	fences := regexp.MustCompile("^ *(```+|~~~+)(.*)")
+	return func(yield func(int, string) bool) {
+		fence := "" // of the open block
+		for i, line := range lines {
+			mark := fences.FindStringSubmatch(line)
+			switch {
+			case fence == "" && mark == nil:
+				if !yield(i, line) {
+					return
+				}
+			case fence == "":
+				fence = mark[1]
+			case mark != nil && strings.HasPrefix(mark[1], fence) && strings.TrimSpace(mark[2]) == "":
+				fence = ""
 			}
-		case ' ', '\t', '\r', '\n', '`':
-			return reference(s[:i])
 		}
 	}
-	return reference(s)
 }
 
-func (r reference) begins() bool {
-	first, _ := utf8.DecodeRuneInString(string(r))
-	return first == '.' || first == '/' || first == '~' || unicode.IsLetter(first)
+// withoutSpans replaces code spans by a back-tick. A span ends at as many back-ticks as it begins with.
+func withoutSpans(line string) string {
+	var b strings.Builder
+	runs, from := regexp.MustCompile("`+").FindAllStringIndex(line, -1), 0
+	for i := 0; i < len(runs); i++ {
+		same := func(run []int) bool { return run[1]-run[0] == runs[i][1]-runs[i][0] }
+		if n := slices.IndexFunc(runs[i+1:], same); n >= 0 {
+			b.WriteString(line[from:runs[i][0]] + "`")
+			i += n + 1
+			from = runs[i][1]
+		}
+	}
+	return b.String() + line[from:]
 }
 
 // endMarks are the marks that may end a sentence after a name.

@@ -1,6 +1,7 @@
 package contextfiles
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,26 +25,25 @@ type source struct {
 // open reads a text file whose resolved path is in one of roots (nil: any). Errors never contain its content.
 func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	abs, exists, err := realpath.Resolve(path)
-	if err != nil {
-		return source{}, fmt.Errorf("read %s: %w", path, err)
-	}
-	if !exists {
-		return source{}, fmt.Errorf("read %s: no such file", path)
-	}
-	if roots != nil {
-		if _, ok := names.Within(abs, roots); !ok {
-			return source{}, fmt.Errorf("read %s: it is a link to a path outside %s", path, roots[0])
-		}
-	}
-	if why, secret := names.Secret(abs); secret {
-		return source{}, fmt.Errorf("read %s: it may be secret (%s)", path, why)
-	}
-	if ignored != nil {
+	_, inside := names.Within(abs, roots)
+	why, secret := names.Secret(abs)
+	switch {
+	case err != nil:
+	case !exists:
+		err = errors.New("no such file")
+	case roots != nil && !inside:
+		err = fmt.Errorf("it is a link to a path outside %s", roots[0])
+	case secret:
+		err = fmt.Errorf("it may be secret (%s)", why)
+	case ignored != nil:
 		for _, p := range []string{abs, path} {
 			if v := ignored.Check(p, ignore.File); v.State == ignore.Refused {
-				return source{}, fmt.Errorf("read %s: %w", path, v)
+				err = v
 			}
 		}
+	}
+	if err != nil {
+		return source{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	f, err := nofollow.Open(abs)
 	if err != nil {
@@ -51,17 +51,14 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxSource+1))
-	if err != nil {
-		return source{}, fmt.Errorf("read %s: %w", path, err)
+	if err == nil && len(content) > maxSource {
+		err = fmt.Errorf("it is larger than %d MB; shorten it", maxSource>>20)
 	}
-	if len(content) > maxSource {
-		return source{}, fmt.Errorf("read %s: it is larger than %d MB; shorten it", path, maxSource>>20)
+	doc, bad := text.Decode(content)
+	if errors.Is(bad, text.ErrBinary) {
+		bad = errors.New("it is binary, not text")
 	}
-	doc, err := text.Decode(content)
-	switch {
-	case errors.Is(err, text.ErrBinary):
-		return source{}, fmt.Errorf("read %s: it is binary, not text", path)
-	case err != nil:
+	if err = cmp.Or(err, bad); err != nil {
 		return source{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return source{path: abs, text: visible(strings.ToValidUTF8(doc.Text, "\uFFFD"))}, nil
