@@ -16,11 +16,17 @@ import (
 )
 
 // answers has the reader of the process's terminal: agents take turns. It is a fact about the process, as helper is.
-var answers = sync.OnceValue(func() chan tty.Answers {
-	turn := make(chan tty.Answers, 1)
-	turn <- tty.NewAnswers(os.Stdin)
+var answers = sync.OnceValue(func() chan reader {
+	turn := make(chan reader, 1)
+	turn <- reader{}
 	return turn
 })
+
+// reader reads what the user types.
+type reader struct {
+	from *os.File
+	tty.Answers
+}
 
 // OnTerminal asks on the terminal: it is for [Ask]. It prints the [Question] to stderr; y or yes, typed after that,
 // approves the call, and anything else denies it. Without a terminal, calls are denied.
@@ -31,6 +37,9 @@ func OnTerminal(ctx context.Context, r tool.Request, why tool.Decision) (tool.De
 	select {
 	case in := <-answers():
 		defer func() { answers() <- in }()
+		if in.from != os.Stdin {
+			in = reader{os.Stdin, tty.NewAnswers(os.Stdin)}
+		}
 		typed, err := tty.Prompt(ctx, os.Stderr, in, "\n"+Question(r, why)+"\nAllow? [y/n] ")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "(no answer)")

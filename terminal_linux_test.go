@@ -32,10 +32,10 @@ func TestOnTerminal(t *testing.T) {
 	asked := 0
 	ask := func(ctx context.Context, then func()) (tool.Decision, error) {
 		asked++
-		go func() {
-			p.Await("Allow? [y/n]", asked)
+		go func(n int) {
+			p.Await("Allow? [y/n]", n)
 			then()
-		}()
+		}(asked)
 		return adze.OnTerminal(ctx, aWrite, tool.Decision{Verdict: tool.Ask, Reason: "it changes a file"})
 	}
 	for typed, want := range map[string]tool.Verdict{
