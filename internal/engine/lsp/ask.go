@@ -69,6 +69,17 @@ type Answer struct {
 	err         error
 }
 
+// paths returns the files of an answer.
+func (a Answer) paths() (list []string) {
+	for _, f := range a.Found {
+		list = append(list, f.Path)
+	}
+	for _, f := range a.Edits {
+		list = append(list, f.Path)
+	}
+	return list
+}
+
 // maxAnswers is how many places of an answer are looked at, and maxRenamed how many files a rename may change.
 const (
 	maxAnswers = 10_000
@@ -77,12 +88,13 @@ const (
 
 // ask answers a question.
 func (c *client) ask(ctx context.Context, q Question) (a Answer) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime,
+		fmt.Errorf("%s didn't answer within %d s", c.server.Name, int(answerTime.Seconds())))
 	defer cancel()
 	c.refresh()
 	for try := 0; ; try++ {
 		a, a.err = c.request(ctx, q)
-		if !c.outdated(a) {
+		if !c.update(a.paths()...) {
 			break
 		}
 		if try == 3 {
@@ -92,11 +104,7 @@ func (c *client) ask(ctx context.Context, q Question) (a Answer) {
 	if _, trouble := c.messages(); trouble != "" {
 		a.Missing = append(a.Missing, c.server.Name+" reported: "+trouble)
 	}
-	var said *failure
-	switch {
-	case errors.Is(a.err, context.DeadlineExceeded):
-		a.err = fmt.Errorf("%s didn't answer within %d s", c.server.Name, int(answerTime.Seconds()))
-	case errors.As(a.err, &said):
+	if said := (*failure)(nil); errors.As(a.err, &said) {
 		a.err = fmt.Errorf("%s: %s", c.server.Name, humanize.Cut(said.Message, 500))
 	}
 	return a
