@@ -3,7 +3,6 @@ package settings
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,10 +29,7 @@ func putServers(s *Settings, g given) (string, error) {
 	if g.file == nil || g.kind() != "an object" {
 		return "", mustBe("an object of servers", g)
 	}
-	servers := maps.Clone(s.MCP.Servers)
-	if servers == nil {
-		servers = map[string]Server{}
-	}
+	servers := merged(s.MCP.Servers, nil)
 	for _, m := range g.members() {
 		switch kind := m.kind(); {
 		case kind == "null": // as if it were missing

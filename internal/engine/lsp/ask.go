@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -287,11 +288,8 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 func (f *FileEdit) take(edits []textEdit, name string) error {
 	for _, e := range edits {
 		start, err := offset(f.Text, e.Range.Start)
-		if err != nil {
-			return err
-		}
-		end, err := offset(f.Text, e.Range.End)
-		if err != nil {
+		end, failed := offset(f.Text, e.Range.End)
+		if err := cmp.Or(err, failed); err != nil {
 			return err
 		}
 		f.Edits = append(f.Edits, edit.Span{Start: start, End: end, New: e.NewText})

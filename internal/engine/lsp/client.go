@@ -168,10 +168,10 @@ func Text(path string) (string, error) {
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxText) {
 		err = fmt.Errorf("it isn't a regular file of at most %d MB", maxText>>20)
 	}
-	if err != nil {
-		return "", err
+	var content []byte
+	if err == nil {
+		content, err = os.ReadFile(path)
 	}
-	content, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
