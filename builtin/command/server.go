@@ -75,16 +75,10 @@ func (p *languageServer) Log() string {
 	return strings.TrimSpace(p.process.Read(-2<<10, 2<<10).Text)
 }
 
-// Outdated implements lsp.Process: a file that appeared isn't hidden from the server.
-func (p *languageServer) Outdated() string {
+// Outdated implements lsp.Process: a file that may be secret and appeared isn't hidden from the server.
+func (p *languageServer) Outdated() bool {
 	late, err := p.held.appeared()
-	switch {
-	case err != nil:
-		return err.Error()
-	case len(late) > 0:
-		return "files that may be secret appeared"
-	}
-	return ""
+	return err != nil || len(late) > 0
 }
 
 // Stop implements lsp.Process.

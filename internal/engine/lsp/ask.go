@@ -67,18 +67,8 @@ type Answer struct {
 	Text        string   // of a hover
 	Diagnostics []Diagnostic
 	Edits       []FileEdit // of a rename. The texts that they apply to are those on disk
+	files       []string   // that it is about
 	err         error
-}
-
-// paths returns the files of an answer.
-func (a Answer) paths() (list []string) {
-	for _, f := range a.Found {
-		list = append(list, f.Path)
-	}
-	for _, f := range a.Edits {
-		list = append(list, f.Path)
-	}
-	return list
 }
 
 // maxAnswers is how many places of an answer are looked at, and maxRenamed how many files a rename may change.
@@ -95,7 +85,7 @@ func (c *client) ask(ctx context.Context, q Question) (a Answer) {
 	c.refresh()
 	for try := 0; ; try++ {
 		a, a.err = c.request(ctx, q)
-		if !c.update(a.paths()...) {
+		if !c.update(a.files...) {
 			break
 		}
 		if try == 3 {
@@ -178,7 +168,7 @@ func (c *client) callers(ctx context.Context, method string, params map[string]a
 		}
 		for _, call := range calls {
 			for _, r := range call.FromRanges {
-				k.place(pathOf(call.From.URI), r.Start, call.From.Name, 0)
+				k.place(names.FromURI(call.From.URI), r.Start, call.From.Name, 0)
 			}
 		}
 	}
@@ -199,17 +189,17 @@ func (c *client) collect() *collector {
 
 func (k *collector) items(list []item, file string, depth int) {
 	for _, one := range list {
-		path, at := file, one.Range
-		if one.Location != nil {
-			one.URI, at = one.Location.URI, one.Location.Range
+		path := file
+		if l := one.Location; l != nil {
+			one.URI, one.Range = l.URI, l.Range
 		}
 		if one.URI != "" {
-			path = pathOf(one.URI)
+			path = names.FromURI(one.URI)
 		}
 		if one.SelectionRange != nil {
-			at = *one.SelectionRange
+			one.Range = *one.SelectionRange
 		}
-		if k.place(path, at.Start, "", depth); depth < 20 {
+		if k.place(path, one.Range.Start, "", depth); depth < 20 {
 			k.items(one.Children, path, depth+1)
 		}
 	}
@@ -219,6 +209,7 @@ func (k *collector) items(list []item, file string, depth int) {
 func (k *collector) place(path string, at Position, in string, depth int) {
 	lines, ok := k.files[path]
 	if !ok && k.client.visible(path) {
+		k.Answer.files = append(k.Answer.files, path)
 		if text, err := Text(path); err == nil {
 			lines = strings.Split(text, "\n")
 		}
@@ -256,13 +247,13 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 	}
 	all := map[string][]textEdit{}
 	for uri, edits := range answer.Changes {
-		all[pathOf(uri)] = append(all[pathOf(uri)], edits...)
+		all[names.FromURI(uri)] = append(all[names.FromURI(uri)], edits...)
 	}
 	for _, e := range answer.DocumentChanges {
 		if e.Kind != "" {
 			return a, fmt.Errorf("the server wants to %s files, which isn't supported", e.Kind)
 		}
-		path := pathOf(e.TextDocument.URI)
+		path := names.FromURI(e.TextDocument.URI)
 		all[path] = append(all[path], e.Edits...)
 	}
 	if len(all) > maxRenamed {
@@ -273,6 +264,7 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 			return a, errors.New("it would change a file that is outside the workspace or must not be read")
 		}
 		f := FileEdit{Path: path}
+		a.files = append(a.files, path)
 		if f.Text, err = Text(path); err == nil {
 			err = f.take(edits, identifier(name))
 		}

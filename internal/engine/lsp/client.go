@@ -14,6 +14,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/text"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Process is a server that runs.
@@ -22,8 +23,8 @@ type Process interface {
 	io.Writer // its standard input
 	// Log returns the end of what it printed elsewhere.
 	Log() string
-	// Outdated reports why the process must not be used any longer; "": it may.
-	Outdated() string
+	// Outdated reports whether the process must not be used any longer.
+	Outdated() bool
 	// Stop stops it and everything that it started.
 	Stop()
 }
@@ -41,6 +42,7 @@ type client struct {
 	process Process
 	options Options
 	can     map[string]json.RawMessage
+	changes int                  // of texts
 	told    map[string]time.Time // when files were modified that the server has read; "": its start
 	news    chan struct{}        // has a token if it published diagnostics
 
@@ -63,8 +65,8 @@ type document struct {
 
 	examined bool         // known is known
 	known    []Diagnostic // reported, or there before the first change
-	current  bool         // now is of the current texts
 	now      []Diagnostic
+	asOf     int // the changes of texts before now
 }
 
 func newClient(ctx context.Context, s Server, p Process, o Options) *client {
@@ -145,7 +147,7 @@ func (c *client) published(params json.RawMessage) {
 	_ = json.Unmarshal(params, &p)
 	c.docs.Lock()
 	defer c.docs.Unlock()
-	if d := c.document(pathOf(p.URI)); d != nil && p.Version == d.version {
+	if d := c.document(names.FromURI(p.URI)); d != nil && p.Version == d.version {
 		d.published, d.list, c.silent = d.version, diagnosticsOf(d.path, p.Diagnostics), false
 		select {
 		case c.news <- struct{}{}:
@@ -191,13 +193,13 @@ func (c *client) give(path, content string) *document {
 	case d == nil:
 		d = &document{path: path, text: content, version: 1}
 		c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
-			"uri": uriOf(path), "languageId": c.server.language(path), "version": 1, "text": content,
+			"uri": names.URI(path), "languageId": c.server.language(path), "version": 1, "text": content,
 		}})
 	case d.text != content:
-		c.expire()
+		c.changes++
 		d.text, d.version = content, d.version+1
 		c.notify("textDocument/didChange", map[string]any{
-			"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
+			"textDocument":   map[string]any{"uri": names.URI(path), "version": d.version},
 			"contentChanges": []map[string]string{{"text": content}},
 		})
 	}
@@ -278,13 +280,13 @@ func (c *client) report(changes []Change) {
 		case at.IsZero():
 			kind = deleted
 		}
-		events = append(events, map[string]any{"uri": uriOf(one.Path), "type": kind})
+		events = append(events, map[string]any{"uri": names.URI(one.Path), "type": kind})
 		if c.document(one.Path) == nil {
 			c.told[one.Path] = at
 		}
 	}
 	if events != nil {
-		c.expire()
+		c.changes++
 		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": events})
 	}
 }

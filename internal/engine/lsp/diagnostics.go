@@ -55,13 +55,6 @@ func diagnosticsOf(path string, all []diagnostic) (list []Diagnostic) {
 	return list
 }
 
-// expire notes that what is known about diagnostics is about older texts.
-func (c *client) expire() {
-	for _, d := range c.open {
-		d.current = false
-	}
-}
-
 // diagnose returns the diagnostics of the current text of a document.
 func (c *client) diagnose(ctx context.Context, d *document) ([]Diagnostic, error) {
 	if c.server.TSServer {
@@ -146,7 +139,7 @@ func (c *client) examine(ctx context.Context, docs []*document) error {
 		if !d.examined {
 			d.examined, d.known = true, list
 		}
-		d.now, d.current = list, true
+		d.now, d.asOf = list, c.changes
 	}
 	return nil
 }
@@ -217,7 +210,7 @@ func (c *client) near(dirs map[string]bool, without []*document) (list []*docume
 func (c *client) current() (list []*document) {
 	if c != nil {
 		for _, d := range c.open {
-			if d.current {
+			if d.examined && d.asOf == c.changes {
 				list = append(list, d)
 			}
 		}

@@ -3,11 +3,12 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Position is a place in a text: a line and a number of UTF-16 code units in it, both from 0.
@@ -74,8 +75,8 @@ const clientCan = `{
 func initialization(root string, options json.RawMessage) map[string]any {
 	return map[string]any{
 		"processId":  nil, // it may be in another PID namespace
-		"clientInfo": map[string]string{"name": "adze"}, "rootUri": uriOf(root), "rootPath": root,
-		"workspaceFolders":      []map[string]string{{"uri": uriOf(root), "name": filepath.Base(root)}},
+		"clientInfo": map[string]string{"name": "adze"}, "rootUri": names.URI(root), "rootPath": root,
+		"workspaceFolders":      []map[string]string{{"uri": names.URI(root), "name": filepath.Base(root)}},
 		"initializationOptions": options, "capabilities": json.RawMessage(clientCan),
 	}
 }
@@ -86,29 +87,7 @@ func offered(capability json.RawMessage) bool {
 }
 
 // named returns the parameter that names a file.
-func named(path string) map[string]any { return map[string]any{"uri": uriOf(path)} }
-
-// uriOf returns the URI of a file.
-func uriOf(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
-}
-
-// pathOf returns the file of a URI; "": it is none.
-func pathOf(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" || strings.ContainsRune(u.Path, 0) {
-		return ""
-	}
-	path := u.Path
-	if filepath.VolumeName(strings.TrimPrefix(path, "/")) != "" {
-		path = path[1:]
-	}
-	return filepath.Clean(filepath.FromSlash(path))
-}
+func named(path string) map[string]any { return map[string]any{"uri": names.URI(path)} }
 
 // textOf returns a text in any of the forms that servers use for hovers and messages.
 func textOf(v any) string {

@@ -262,7 +262,7 @@ func (r *running) start() error {
 
 // alive reports whether the server runs. One that exited, or may not be used any longer, is stopped.
 func (r *running) alive() bool {
-	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated() != "") {
+	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated()) {
 		r.stop(context.Cause(c.ctx))
 	}
 	return r.client != nil

@@ -220,7 +220,7 @@ func TestIdleAndOutdated(t *testing.T) {
 		s.Touch(path)
 		synctest.Wait()
 		list[0].mu.Lock()
-		list[0].outdated = "files appeared"
+		list[0].outdated = true
 		list[0].mu.Unlock()
 		s.Touch(path)
 		synctest.Wait()

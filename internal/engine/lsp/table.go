@@ -30,7 +30,7 @@ type Server struct {
 // Row is a language server of the table of known ones, or one of the user's.
 type Row struct {
 	Server
-	// Version are the arguments with which it prints its version; nil: --version.
+	// Version are the arguments with which it prints its version.
 	Version []string `json:"version"`
 	// Install is how users install it.
 	Install string `json:"install"`
@@ -50,7 +50,7 @@ func Known(own map[string]json.RawMessage) (list []Row, err error) {
 		i := slices.IndexFunc(list, func(s Row) bool { return s.Name == name })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Row{})
+			list = append(list, Row{Version: []string{"--version"}})
 		}
 		s := &list[i]
 		known := s.Files
