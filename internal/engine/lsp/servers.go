@@ -56,7 +56,7 @@ func New(o Options) *Servers {
 	s.ctx, s.end = context.WithCancel(context.Background())
 	for _, one := range o.Servers {
 		r := &running{
-			Server: one, Servers: s, jobs: make(chan func(), maxJobs),
+			Server: one, Servers: s, jobs: make(chan func(), maxJobs), idle: time.NewTimer(o.Idle),
 			state: Status{Name: one.Name, Program: one.Program, State: NotStarted},
 		}
 		s.all = append(s.all, r)
@@ -80,6 +80,7 @@ type running struct {
 	jobs     chan func()
 	open     atomic.Int32 // jobs that aren't done
 	failures int
+	idle     *time.Timer // since it was used
 
 	mu     sync.Mutex // of what others use too
 	client *client    // nil: it doesn't run
@@ -195,12 +196,11 @@ func (r *running) do(job func()) bool {
 
 // run talks with the server until the session ends.
 func (r *running) run() {
-	idle := time.NewTimer(r.options.Idle)
 	for {
 		var ended <-chan struct{}
-		if idle.Stop(); r.client != nil {
-			ended = r.client.ctx.Done()
-			idle.Reset(r.options.Idle)
+		var idle <-chan time.Time
+		if r.client != nil {
+			ended, idle = r.client.ctx.Done(), r.idle.C
 		}
 		select {
 		case job := <-r.jobs:
@@ -208,7 +208,7 @@ func (r *running) run() {
 			r.open.Add(-1)
 		case <-ended:
 			r.stop(context.Cause(r.client.ctx))
-		case <-idle.C:
+		case <-idle:
 			r.stop(nil)
 		case <-r.ctx.Done():
 			r.stop(nil)
@@ -260,8 +260,10 @@ func (r *running) start() error {
 	return nil
 }
 
-// alive reports whether the server runs. One that exited, or may not be used any longer, is stopped.
+// alive is called when the server is used, and reports whether it runs. One that exited, or may not be used any longer,
+// is stopped.
 func (r *running) alive() bool {
+	r.idle.Reset(r.options.Idle)
 	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated()) {
 		r.stop(context.Cause(c.ctx))
 	}
@@ -312,12 +314,13 @@ func (s *Servers) Ask(ctx context.Context, q Question) (all Answer, err error) {
 }
 
 // ask returns an error at once if the server isn't ready, unless the question waits for it.
-func (r *running) ask(ctx context.Context, q Question) (a Answer, err error) {
+func (r *running) ask(ctx context.Context, q Question) (Answer, error) {
 	if !q.Wait && r.get().State != Running {
 		r.follow(func(ctx context.Context, c *client) { c.look(ctx, q.Path) })
-		return a, r.unready()
+		return Answer{}, r.unready()
 	}
-	if err = r.await(ctx, func() {
+	var a Answer // the job's, until it is done
+	if err := r.await(ctx, func() {
 		switch {
 		case q.Wait:
 			a.err = r.warm(func(context.Context, *client) {})
@@ -328,7 +331,7 @@ func (r *running) ask(ctx context.Context, q Question) (a Answer, err error) {
 			a = r.client.ask(ctx, q)
 		}
 	}, func() {}); err != nil {
-		return Answer{}, err // a is the job's
+		return Answer{}, err
 	}
 	return a, a.err
 }

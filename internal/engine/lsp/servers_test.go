@@ -209,6 +209,8 @@ func TestIdleAndOutdated(t *testing.T) {
 			if !server.saw("textDocument/diagnostic") || !s.ready() {
 				t.Fatalf("process %d: %v", i, s.States())
 			}
+			time.Sleep(5 * time.Minute)
+			s.News(t.Context(), true) // after each call, and no use
 			time.Sleep(10*time.Minute - time.Since(began))
 			synctest.Wait()
 			if s.States()[0].State != Stopped || !server.wasStopped() {
