@@ -27,8 +27,9 @@ func newServers(o Options, f *files, sh *command.Shell) *servers {
 		Hide: func(path string) bool {
 			_, secret := f.secret(path)
 			p, err := f.ws.Resolve(path)
-			return secret || err != nil || p.Abs != path || !p.Inside() ||
-				l != nil && l.Hide != nil && l.Hide(path, never) || f.ignore.Check(path, ignore.File).State != ignore.Clear
+			denied := l != nil && l.Hide != nil && l.Hide(path, never)
+			return secret || denied || err != nil || p.Abs != path || !p.Inside() ||
+				f.ignore.Check(path, ignore.File).State != ignore.Clear
 		},
 	})
 	return s
