@@ -42,30 +42,25 @@ func code(f *files, s *servers) tool.Tool {
 			if err := a.check(); err != nil {
 				return nil, err
 			}
-			p := workspace.Path{Abs: f.ws.Project()}
-			inv := &tool.Invocation{
-				Description: a.Operation + " of " + command.Label(a.Name), Access: reads(below(p.Abs)),
-			}
-			var err error
+			p, err := workspace.Path{Abs: f.ws.Project()}, error(nil)
+			inv := &tool.Invocation{Access: reads(below(p.Abs))}
 			if a.FilePath != "" {
 				p, err = f.at(toAsk, "file_path", a.FilePath, ignore.File)
-				inv.Access, inv.Description = reads(p.Abs), a.described(p)
-				a.FilePath = p.Abs
+				inv.Access, a.FilePath = reads(p.Abs), p.Abs
 			}
+			inv.Description = a.described(p)
 			if err == nil {
 				err = s.serve(f, a, p)
 			}
-			if err != nil {
-				return inv, err
+			if err == nil && a.Operation == "rename" {
+				err = f.prepareRename(ctx, s, a, p, inv)
+			} else {
+				inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+					text, err := s.answer(ctx, f, a, p)
+					return tool.TextResult(text), err
+				}
 			}
-			if a.Operation == "rename" {
-				return inv, f.prepareRename(ctx, s, a, p, inv)
-			}
-			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-				text, err := s.answer(ctx, f, a, p)
-				return tool.TextResult(text), err
-			}
-			return inv, nil
+			return inv, err
 		},
 	})
 }
@@ -91,17 +86,19 @@ func (a codeArgs) check() error {
 }
 
 func (a codeArgs) described(p workspace.Path) string {
-	where := p.Rel
+	where, what := p.Rel, command.Label(a.Name)
 	if a.Line > 0 {
 		where = fmt.Sprintf("%s:%d", where, a.Line)
 	}
 	switch {
 	case a.Operation == "rename":
-		return fmt.Sprintf("rename %s to %s (%s)", command.Label(a.Name), command.Label(a.NewName), where)
+		return fmt.Sprintf("rename %s to %s (%s)", what, command.Label(a.NewName), where)
 	case a.Name == "":
 		return a.Operation + " of " + where
+	case a.FilePath == "":
+		return a.Operation + " of " + what
 	}
-	return fmt.Sprintf("%s of %s (%s)", a.Operation, command.Label(a.Name), where)
+	return fmt.Sprintf("%s of %s (%s)", a.Operation, what, where)
 }
 
 // servers are the language servers of a session.

@@ -20,17 +20,15 @@ func newServers(o Options, f *files, sh *command.Shell) *servers {
 	for _, one := range o.Servers {
 		installed = append(installed, lsp.Server(one))
 	}
-	denied := func(string) bool { return false }
-	if l := o.Sandbox.Limits; l != nil && l.Hide != nil {
-		denied = func(path string) bool { return l.Hide(path, func() bool { return false }) }
-	}
+	l, never := o.Sandbox.Limits, func() bool { return false }
 	s.Servers = lsp.New(lsp.Options{
 		Servers: installed, Root: s.root,
 		Start: func(one lsp.Server) (lsp.Process, error) { return sh.StartServer(one, o.WithoutSandbox) },
 		Hide: func(path string) bool {
 			_, secret := f.secret(path)
 			p, err := f.ws.Resolve(path)
-			return secret || err != nil || p.Abs != path || !p.Inside() || denied(path) ||
+			denied := l != nil && l.Hide != nil && l.Hide(path, never)
+			return secret || denied || err != nil || p.Abs != path || !p.Inside() ||
 				f.ignore.Check(path, ignore.File).State != ignore.Clear
 		},
 	})

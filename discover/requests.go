@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -225,8 +225,7 @@ func said(p *mcp.LoggingMessageParams) string {
 func (s *session) announce(roots []string) {
 	var list []*mcp.Root
 	for _, dir := range roots {
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
-		list = append(list, &mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
+		list = append(list, &mcp.Root{URI: names.URI(dir), Name: filepath.Base(dir)})
 	}
 	if len(list) > 0 {
 		s.client.AddRoots(list...)

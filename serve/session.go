@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -326,8 +325,8 @@ func roots(ctx context.Context, peer *mcp.ServerSession, caps *mcp.ClientCapabil
 	}
 	dirs := []string{}
 	for _, r := range res.Roots {
-		if u, err := url.Parse(r.URI); err == nil && u.Scheme == "file" {
-			dirs = append(dirs, filepath.FromSlash(u.Path))
+		if dir := names.FromURI(r.URI); dir != "" {
+			dirs = append(dirs, dir)
 		}
 	}
 	return dirs

@@ -186,15 +186,41 @@ func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, h *held, err error) {
 	if err != nil { // files outside the workspace stay inaccessible
 		s = l.granted(nil, d.Grant[1:])
 	}
+	s.Bubblewrap = l.bubblewrap
+	h, err = l.hold(s, before, sandbox.Replaced)
+	return s, h, err
+}
+
+// hold completes the sandbox of a command: it writes only to its own cache, and where git's configuration contains
+// credentials it looks like a file of that kind.
+func (l *limiter) hold(s *sandbox.Spec, before *secretfiles.Snapshot, configs sandbox.Kind) (*held, error) {
 	for _, c := range l.configs() {
-		s.Covers = append(s.Covers, sandbox.Cover{Path: c.Path, As: sandbox.Replaced, Text: string(c.Clean)})
+		s.Covers = append(s.Covers, sandbox.Cover{Path: c.Path, As: configs, Text: string(c.Clean)})
 	}
-	h = &held{limiter: l, before: before}
-	if h.cache, err = l.takeCache(); err != nil {
+	cache, err := l.takeCache()
+	s.Limits.Write = []string{cache}
+	return &held{limiter: l, before: before, cache: cache}, err
+}
+
+// supervised returns the sandbox of a program that runs without approval, with the paths that rules let it read. Its
+// output is held back by h.
+func (l *limiter) supervised(b *sandboxes, grant []tool.Access, configs sandbox.Kind) (s *sandbox.Spec, h *held,
+	err error) {
+	s, before, err := l.limited(grant, reliantWait)
+	if err != nil {
 		return nil, nil, err
 	}
-	s.Limits.Write, s.Bubblewrap = []string{h.cache}, l.bubblewrap
-	return s, h, nil
+	// As in a trial, programs of the workspace may run.
+	s.Limits.Execute = append(slices.Clip(s.Limits.Execute), b.roots...)
+	s.Trial = trial.Limits()
+	h, err = l.hold(s, before, configs)
+	b.denials.add(s)
+	return s, h, err
+}
+
+// supervisedEnviron returns the environment of such a program.
+func (l *limiter) supervisedEnviron(b *sandboxes, h *held) []string {
+	return unwritten(l.environ(b.unapproved().tried, h.cache), h.cache)
 }
 
 // takeCache returns a cache that no other command uses: one could leave there what it read for another one.

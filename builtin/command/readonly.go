@@ -13,7 +13,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
-	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
@@ -47,24 +46,11 @@ func (p *readOnlyPlace) open(l *limiter) error {
 // observed returns the sandbox of a command in the place, with the paths that rules let it read. Its output is held
 // back by h.
 func (l *limiter) observed(b *sandboxes, grant []tool.Access) (s *sandbox.Spec, h *held, err error) {
-	s, before, err := l.limited(grant, reliantWait)
-	if err != nil {
-		return nil, nil, err
-	}
 	// Git's configuration with credentials can't look different, and stays closed.
-	for _, c := range l.configs() {
-		s.Covers = append(s.Covers, sandbox.Cover{Path: c.Path, As: sandbox.Empty})
+	if s, h, err = l.supervised(b, grant, sandbox.Empty); err == nil {
+		s.Observe, s.Roots = true, b.roots
 	}
-	// As in a trial, programs of the workspace may run.
-	s.Limits.Execute = append(slices.Clip(s.Limits.Execute), b.roots...)
-	h = &held{limiter: l, before: before}
-	if h.cache, err = l.takeCache(); err != nil {
-		return nil, nil, err
-	}
-	s.Limits.Write = []string{h.cache}
-	s.Observe, s.Roots, s.Trial = true, b.roots, trial.Limits()
-	b.denials.add(s)
-	return s, h, nil
+	return s, h, err
 }
 
 // unwritten returns an environment in which programs don't write what they do without, or write it to a cache.
@@ -105,8 +91,7 @@ func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tri
 	if c.command.Sandbox, c.held, err = b.limiter.observed(b, c.live.Decision.Grant); err != nil {
 		return nil, err
 	}
-	cache := c.held.cache
-	c.command.Env = unwritten(b.limiter.environ(b.unapproved().tried, cache), cache)
+	c.command.Env = b.limiter.supervisedEnviron(b, c.held)
 	c.tries = true
 	p, whole, err := c.begin(ctx)
 	if err != nil {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
-	"github.com/adze-dev/adze/internal/engine/trial"
 )
 
 // Language servers run as commands without approval do: they read the workspace without its hidden files, write to
@@ -40,38 +38,20 @@ func (s *Shell) StartServer(server lsp.Server, withoutSandbox bool) (_ lsp.Proce
 		Argv: append([]string{server.Program}, server.Command[1:]...), Dir: s.ws.Project(), Head: 1, Tail: 4 << 10,
 	}
 	out := &languageServer{}
-	if l := b.limiter; l != nil && l.start() == nil {
-		spec, before, err := l.limited(nil, reliantWait)
-		if err != nil {
+	switch l := b.limiter; {
+	case l != nil && l.start() == nil:
+		if c.Sandbox, out.held, err = l.supervised(b, nil, sandbox.Replaced); err != nil {
 			return nil, err
 		}
-		for _, one := range l.configs() {
-			clean := sandbox.Cover{Path: one.Path, As: sandbox.Replaced, Text: string(one.Clean)}
-			spec.Covers = append(spec.Covers, clean)
-		}
-		spec.Limits.Execute = append(slices.Clip(spec.Limits.Execute), b.roots...)
-		out.held = &held{limiter: l, before: before}
-		if out.held.cache, err = l.takeCache(); err != nil {
-			return nil, err
-		}
-		defer func() {
-			if err != nil {
-				out.held.done(true)
-			}
-		}()
-		spec.Limits.Write, spec.Bubblewrap = []string{out.held.cache}, l.bubblewrap
-		if limits := trial.Limits(); limits != nil {
+		c.Sandbox.Bubblewrap = l.bubblewrap
+		if limits := c.Sandbox.Trial; limits != nil {
 			limits.Processes, limits.CPU = serverProcesses, 0
-			spec.Trial = limits
 		}
-		b.denials.add(spec)
-		c.Sandbox = spec
-		c.Env = append(unwritten(l.environ(b.unapproved().tried, out.held.cache), out.held.cache),
-			"GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
-	} else if !withoutSandbox {
-		return nil, errNoSandbox
-	} else {
+		c.Env = append(l.supervisedEnviron(b, out.held), "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+	case withoutSandbox:
 		c.Env = b.unapproved().tried
+	default:
+		return nil, errNoSandbox
 	}
 	in, toServer, err := os.Pipe()
 	fromServer, stdout, failed := os.Pipe()
@@ -84,6 +64,7 @@ func (s *Shell) StartServer(server lsp.Server, withoutSandbox bool) (_ lsp.Proce
 		for _, f := range []*os.File{in, toServer, fromServer, stdout} {
 			f.Close()
 		}
+		out.held.done(true)
 		return nil, err
 	}
 	return out, nil
@@ -94,16 +75,10 @@ func (p *languageServer) Log() string {
 	return strings.TrimSpace(p.process.Read(-2<<10, 2<<10).Text)
 }
 
-// Outdated implements lsp.Process: a file that appeared isn't hidden from the server.
-func (p *languageServer) Outdated() string {
+// Outdated implements lsp.Process: a file that may be secret and appeared isn't hidden from the server.
+func (p *languageServer) Outdated() bool {
 	late, err := p.held.appeared()
-	switch {
-	case err != nil:
-		return err.Error()
-	case len(late) > 0:
-		return "files that may be secret appeared"
-	}
-	return ""
+	return err != nil || len(late) > 0
 }
 
 // Stop implements lsp.Process.

@@ -2,12 +2,11 @@ package acp
 
 import (
 	"encoding/base64"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -74,7 +73,7 @@ func (p *prompted) add(text string, line bool) {
 
 // mention returns a link for the text of a prompt.
 func mention(uri, name string) string {
-	if path := filePath(uri); path != "" {
+	if path := names.FromURI(uri); path != "" {
 		_, lines, _ := strings.Cut(uri, "#")
 		if lines != "" {
 			lines = "#" + lines
@@ -87,22 +86,13 @@ func mention(uri, name string) string {
 	return "[" + name + "](" + uri + ")"
 }
 
-// filePath returns the path of a file URI, or "" for any other URI.
-func filePath(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
-		return ""
-	}
-	return u.Path
-}
-
 // embedded returns a resource whose content the editor sends, and its reference in the text.
 func embedded(r *resource, i int) (model.Part, string, error) {
 	if r == nil || r.Text == nil && r.Blob == "" {
 		return nil, "", errorf(codeInvalidParams, "prompt[%d].resource: expected a uri and a text or a blob", i)
 	}
 	name := r.URI
-	if path := filePath(r.URI); path != "" {
+	if path := names.FromURI(r.URI); path != "" {
 		name = path
 	}
 	if r.Text != nil {

@@ -7,14 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/document"
 	"github.com/adze-dev/adze/internal/engine/proc"
-	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission/environ"
 )
 
@@ -81,15 +78,5 @@ func (c Clipboard) print(ctx context.Context, line string) ([]byte, error) {
 // program is the path of the program of a command line; "": it isn't in Path.
 func (c Clipboard) program(line string) string {
 	name, _, _ := strings.Cut(line, " ")
-	for _, dir := range filepath.SplitList(environ.Path(c.Path, c.Roots...)) {
-		path, err := exec.LookPath(filepath.Join(dir, name))
-		if err != nil {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil && !slices.ContainsFunc(c.Roots, func(r string) bool { _, in := names.Rel(real, r); return in }) {
-			return path
-		}
-	}
-	return ""
+	return proc.Program(name, environ.Path(c.Path, c.Roots...), c.Roots)
 }

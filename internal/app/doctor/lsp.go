@@ -30,11 +30,7 @@ func (c *Report) languageServers(ctx context.Context, s *session.Session) {
 			c.warn(name + ": " + one.Why)
 			continue
 		}
-		version := one.Version
-		if version == nil {
-			version = []string{"--version"}
-		}
-		output, failure := s.Tools.RunProgram(ctx, append([]string{one.Program}, version...), versionTime)
+		output, failure := s.Tools.RunProgram(ctx, append([]string{one.Program}, one.Version...), versionTime)
 		said, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
 		if failure != "" || said == "" {
 			said = "version unknown"

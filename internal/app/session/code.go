@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
@@ -36,25 +37,19 @@ func (s *Session) knownServers(dirs []string, missing bool) []lsp.Row {
 	return lsp.Find(known, path, dirs, missing)
 }
 
-// ServerStatus is a language server for the files of the project.
-type ServerStatus struct {
-	lsp.Status
-	Version []string // the arguments with which it prints its version
-}
-
 // LanguageServers returns the language servers for the files of the project.
-func (s *Session) LanguageServers() (out []ServerStatus) {
+func (s *Session) LanguageServers() (out []lsp.Status) {
+	states := s.Tools.LanguageServers().States()
 	for _, one := range s.knownServers(s.Tools.Roots(), true) {
 		status := lsp.Status{Name: one.Name, Program: one.Program, State: external.ServerOff, Why: external.Untrusted}
 		if one.Program == "" {
 			status.State, status.Why = "not installed", one.Install
 		}
-		for _, running := range s.Tools.LanguageServers().States() {
-			if running.Name == one.Name {
-				status = running
-			}
+		if i := slices.IndexFunc(states, func(s lsp.Status) bool { return s.Name == one.Name }); i >= 0 {
+			status = states[i]
 		}
-		out = append(out, ServerStatus{status, one.Version})
+		status.Version = one.Version
+		out = append(out, status)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"encoding/json"
-	"maps"
 
 	"github.com/adze-dev/adze/internal/engine/lsp"
 )
@@ -38,19 +37,14 @@ func lspKeys() []key {
 }
 
 func putLanguageServers(s *Settings, g given) (string, error) {
-	if g.file == nil || g.kind() != "an object" {
+	var own map[string]json.RawMessage
+	if g.file == nil || g.kind() != "an object" || json.Unmarshal(g.json(), &own) != nil {
 		return "", mustBe("an object of servers", g)
 	}
-	servers := maps.Clone(s.LSP.Servers)
-	if servers == nil {
-		servers = map[string]json.RawMessage{}
-	}
-	for _, m := range g.members() {
-		servers[m.name] = json.RawMessage(m.json())
-	}
-	if _, err := lsp.Known(servers); err != nil {
+	own = merged(s.LSP.Servers, own)
+	if _, err := lsp.Known(own); err != nil {
 		return "", err
 	}
-	s.LSP.Servers = servers
+	s.LSP.Servers = own
 	return "", nil
 }

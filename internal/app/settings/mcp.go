@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,10 +30,7 @@ func putServers(s *Settings, g given) (string, error) {
 	if g.file == nil || g.kind() != "an object" {
 		return "", mustBe("an object of servers", g)
 	}
-	servers := maps.Clone(s.MCP.Servers)
-	if servers == nil {
-		servers = map[string]Server{}
-	}
+	servers := merged(s.MCP.Servers, nil)
 	for _, m := range g.members() {
 		switch kind := m.kind(); {
 		case kind == "null": // as if it were missing

@@ -238,10 +238,7 @@ func putModelProviders(s *Settings, g given) (note string, err error) {
 	if json.Unmarshal(g.json(), &lists) != nil {
 		return "", mustBe(want, g)
 	}
-	all := maps.Clone(s.Model.Providers)
-	if all == nil {
-		all = map[string][]Provider{}
-	}
+	all := merged(s.Model.Providers, nil)
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		if !slices.Contains(AuthTypes(), name) {
@@ -273,13 +270,16 @@ func putPricing(s *Settings, g given) (note string, err error) {
 	if json.Unmarshal(g.json(), &prices) != nil {
 		return "", mustBe(`an object with prices in US dollars per million tokens by model, such as {"gpt-5":{"input":1.25,"output":10}}`, g)
 	}
-	all := maps.Clone(s.Model.Pricing)
-	if all == nil {
-		all = map[string]Price{}
-	}
-	maps.Copy(all, prices)
-	s.Model.Pricing = all
+	s.Model.Pricing = merged(s.Model.Pricing, prices)
 	return "", nil
+}
+
+// merged returns what is in two maps, where the second one overrides the first one.
+func merged[V any](old, more map[string]V) map[string]V {
+	all := map[string]V{}
+	maps.Copy(all, old)
+	maps.Copy(all, more)
+	return all
 }
 
 // Limits end a run. 0 or less: no limit.

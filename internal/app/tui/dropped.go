@@ -2,13 +2,13 @@ package tui
 
 import (
 	"context"
-	"net/url"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/shellwords"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // paste inserts pasted text. The paths of images, which a terminal pastes when files are dropped on it, become
@@ -100,14 +100,7 @@ func droppedPaths(text string) []string {
 // absolutePath is the path that a word is, or that a file:// address names.
 func absolutePath(word string) (string, bool) {
 	if strings.HasPrefix(word, "file://") {
-		u, err := url.Parse(word)
-		if err != nil || u.Host != "" && u.Host != "localhost" {
-			return "", false
-		}
-		word = filepath.FromSlash(u.Path)
-		if runtime.GOOS == "windows" {
-			word = strings.TrimPrefix(word, `\`)
-		}
+		word = names.FromURI(word)
 	}
 	return word, filepath.IsAbs(word) && !strings.Contains(word, "\x00")
 }

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,7 @@ type Answer struct {
 	Text        string   // of a hover
 	Diagnostics []Diagnostic
 	Edits       []FileEdit // of a rename. The texts that they apply to are those on disk
+	files       []string   // that it is about
 	err         error
 }
 
@@ -77,12 +79,13 @@ const (
 
 // ask answers a question.
 func (c *client) ask(ctx context.Context, q Question) (a Answer) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime,
+		fmt.Errorf("%s didn't answer within %d s", c.server.Name, int(answerTime.Seconds())))
 	defer cancel()
 	c.refresh()
 	for try := 0; ; try++ {
 		a, a.err = c.request(ctx, q)
-		if !c.outdated(a) {
+		if !c.update(a.files...) {
 			break
 		}
 		if try == 3 {
@@ -92,11 +95,7 @@ func (c *client) ask(ctx context.Context, q Question) (a Answer) {
 	if _, trouble := c.messages(); trouble != "" {
 		a.Missing = append(a.Missing, c.server.Name+" reported: "+trouble)
 	}
-	var said *failure
-	switch {
-	case errors.Is(a.err, context.DeadlineExceeded):
-		a.err = fmt.Errorf("%s didn't answer within %d s", c.server.Name, int(answerTime.Seconds()))
-	case errors.As(a.err, &said):
+	if said := (*failure)(nil); errors.As(a.err, &said) {
 		a.err = fmt.Errorf("%s: %s", c.server.Name, humanize.Cut(said.Message, 500))
 	}
 	return a
@@ -169,7 +168,7 @@ func (c *client) callers(ctx context.Context, method string, params map[string]a
 		}
 		for _, call := range calls {
 			for _, r := range call.FromRanges {
-				k.place(pathOf(call.From.URI), r.Start, call.From.Name, 0)
+				k.place(names.FromURI(call.From.URI), r.Start, call.From.Name, 0)
 			}
 		}
 	}
@@ -190,17 +189,17 @@ func (c *client) collect() *collector {
 
 func (k *collector) items(list []item, file string, depth int) {
 	for _, one := range list {
-		path, at := file, one.Range
-		if one.Location != nil {
-			one.URI, at = one.Location.URI, one.Location.Range
+		path := file
+		if l := one.Location; l != nil {
+			one.URI, one.Range = l.URI, l.Range
 		}
 		if one.URI != "" {
-			path = pathOf(one.URI)
+			path = names.FromURI(one.URI)
 		}
 		if one.SelectionRange != nil {
-			at = *one.SelectionRange
+			one.Range = *one.SelectionRange
 		}
-		if k.place(path, at.Start, "", depth); depth < 20 {
+		if k.place(path, one.Range.Start, "", depth); depth < 20 {
 			k.items(one.Children, path, depth+1)
 		}
 	}
@@ -210,6 +209,7 @@ func (k *collector) items(list []item, file string, depth int) {
 func (k *collector) place(path string, at Position, in string, depth int) {
 	lines, ok := k.files[path]
 	if !ok && k.client.visible(path) {
+		k.Answer.files = append(k.Answer.files, path)
 		if text, err := Text(path); err == nil {
 			lines = strings.Split(text, "\n")
 		}
@@ -247,13 +247,13 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 	}
 	all := map[string][]textEdit{}
 	for uri, edits := range answer.Changes {
-		all[pathOf(uri)] = append(all[pathOf(uri)], edits...)
+		all[names.FromURI(uri)] = append(all[names.FromURI(uri)], edits...)
 	}
 	for _, e := range answer.DocumentChanges {
 		if e.Kind != "" {
 			return a, fmt.Errorf("the server wants to %s files, which isn't supported", e.Kind)
 		}
-		path := pathOf(e.TextDocument.URI)
+		path := names.FromURI(e.TextDocument.URI)
 		all[path] = append(all[path], e.Edits...)
 	}
 	if len(all) > maxRenamed {
@@ -264,6 +264,7 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 			return a, errors.New("it would change a file that is outside the workspace or must not be read")
 		}
 		f := FileEdit{Path: path}
+		a.files = append(a.files, path)
 		if f.Text, err = Text(path); err == nil {
 			err = f.take(edits, identifier(name))
 		}
@@ -279,11 +280,8 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 func (f *FileEdit) take(edits []textEdit, name string) error {
 	for _, e := range edits {
 		start, err := offset(f.Text, e.Range.Start)
-		if err != nil {
-			return err
-		}
-		end, err := offset(f.Text, e.Range.End)
-		if err != nil {
+		end, failed := offset(f.Text, e.Range.End)
+		if err := cmp.Or(err, failed); err != nil {
 			return err
 		}
 		f.Edits = append(f.Edits, edit.Span{Start: start, End: end, New: e.NewText})

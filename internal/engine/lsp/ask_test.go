@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 func TestPositions(t *testing.T) {
@@ -124,7 +125,7 @@ func TestDeclaredNames(t *testing.T) {
 }
 
 func at(dir, name string, line, from, to int) map[string]any {
-	return map[string]any{"uri": uriOf(dir + "/" + name), "range": Range{Position{line, from}, Position{line, to}}}
+	return map[string]any{"uri": names.URI(dir + "/" + name), "range": Range{Position{line, from}, Position{line, to}}}
 }
 
 func TestAsk(t *testing.T) {
@@ -153,7 +154,7 @@ func TestAsk(t *testing.T) {
 	}
 	server.answering("textDocument/prepareCallHierarchy", []any{map[string]any{"name": "two", "data": 1}})
 	server.answering("callHierarchy/incomingCalls", []any{map[string]any{
-		"from": map[string]any{"name": "f", "uri": uriOf(path)}, "fromRanges": []any{at(dir, "a.x", 1, 0, 3)["range"]}}})
+		"from": map[string]any{"name": "f", "uri": names.URI(path)}, "fromRanges": []any{at(dir, "a.x", 1, 0, 3)["range"]}}})
 	if a, err = s.ask(Callers, path, 1, "two"); err != nil || len(a.Found) != 1 || a.Found[0].In != "f" || a.Found[0].Line != 2 {
 		t.Errorf("callers: %+v, %v", a, err)
 	}
@@ -217,7 +218,7 @@ func TestRename(t *testing.T) {
 	write(t, dir, "b.x", "old old\n")
 	write(t, dir, "secret.x", "old\n")
 	change := func(name string, from, to int) map[string]any {
-		return map[string]any{"textDocument": map[string]any{"uri": uriOf(dir + "/" + name)},
+		return map[string]any{"textDocument": map[string]any{"uri": names.URI(dir + "/" + name)},
 			"edits": []any{map[string]any{"range": at(dir, name, 0, from, to)["range"], "newText": "new"}}}
 	}
 	for name, c := range map[string]struct {
@@ -228,8 +229,8 @@ func TestRename(t *testing.T) {
 		"overlapping": {[]any{change("b.x", 4, 7), change("b.x", 4, 6)}, "overlap"},
 		"outside":     {[]any{change("../b.x", 4, 7)}, "outside the workspace"},
 		"hidden":      {[]any{change("secret.x", 0, 3)}, "must not be read"},
-		"a new file":  {[]any{map[string]any{"kind": "create", "uri": uriOf(dir + "/c.x")}}, "wants to create files"},
-		"no such line": {[]any{map[string]any{"textDocument": map[string]any{"uri": uriOf(a)},
+		"a new file":  {[]any{map[string]any{"kind": "create", "uri": names.URI(dir + "/c.x")}}, "wants to create files"},
+		"no such line": {[]any{map[string]any{"textDocument": map[string]any{"uri": names.URI(a)},
 			"edits": []any{map[string]any{"range": Range{Position{7, 1}, Position{7, 2}}}}}}, "line 8, which doesn't exist"},
 		"in an emoji": {[]any{change("a.x", 1, 2)}, "inside a character of line 1"},
 	} {

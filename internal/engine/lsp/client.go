@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/text"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Process is a server that runs.
@@ -21,8 +23,8 @@ type Process interface {
 	io.Writer // its standard input
 	// Log returns the end of what it printed elsewhere.
 	Log() string
-	// Outdated reports why the process must not be used any longer; "": it may.
-	Outdated() string
+	// Outdated reports whether the process must not be used any longer.
+	Outdated() bool
 	// Stop stops it and everything that it started.
 	Stop()
 }
@@ -40,7 +42,8 @@ type client struct {
 	process Process
 	options Options
 	can     map[string]json.RawMessage
-	told    map[string]time.Time // the changes of files of which the server learned; "": its start
+	changes int                  // of texts
+	told    map[string]time.Time // when files were modified that the server has read; "": its start
 	news    chan struct{}        // has a token if it published diagnostics
 
 	docs    sync.Mutex  // of what the reader of messages uses too
@@ -53,15 +56,17 @@ type client struct {
 
 // document is a file that the server has from its client.
 type document struct {
-	path     string
-	text     string
-	version  int
-	modified time.Time // the file
+	path    string
+	text    string
+	version int
 
 	published int // the version that the server published diagnostics of; 0: none
 	list      []Diagnostic
 
-	tally
+	examined bool         // known is known
+	known    []Diagnostic // reported, or there before the first change
+	now      []Diagnostic
+	asOf     int // the changes of texts before now
 }
 
 func newClient(ctx context.Context, s Server, p Process, o Options) *client {
@@ -72,7 +77,9 @@ func newClient(ctx context.Context, s Server, p Process, o Options) *client {
 	return c
 }
 
-func (c *client) initialize(ctx context.Context) error {
+func (c *client) initialize() error {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, startTime, errors.New("it didn't answer the initialization"))
+	defer cancel()
 	var answer struct {
 		Capabilities map[string]json.RawMessage
 	}
@@ -140,7 +147,7 @@ func (c *client) published(params json.RawMessage) {
 	_ = json.Unmarshal(params, &p)
 	c.docs.Lock()
 	defer c.docs.Unlock()
-	if d := c.document(pathOf(p.URI)); d != nil && p.Version == d.version {
+	if d := c.document(names.FromURI(p.URI)); d != nil && p.Version == d.version {
 		d.published, d.list, c.silent = d.version, diagnosticsOf(d.path, p.Diagnostics), false
 		select {
 		case c.news <- struct{}{}:
@@ -163,10 +170,10 @@ func Text(path string) (string, error) {
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxText) {
 		err = fmt.Errorf("it isn't a regular file of at most %d MB", maxText>>20)
 	}
-	if err != nil {
-		return "", err
+	var content []byte
+	if err == nil {
+		content, err = os.ReadFile(path)
 	}
-	content, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -185,20 +192,19 @@ func (c *client) give(path, content string) *document {
 	switch {
 	case d == nil:
 		d = &document{path: path, text: content, version: 1}
-		c.open = append(c.open, d)
 		c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
-			"uri": uriOf(path), "languageId": c.server.language(path), "version": 1, "text": content,
+			"uri": names.URI(path), "languageId": c.server.language(path), "version": 1, "text": content,
 		}})
 	case d.text != content:
-		c.expire()
+		c.changes++
 		d.text, d.version = content, d.version+1
 		c.notify("textDocument/didChange", map[string]any{
-			"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
+			"textDocument":   map[string]any{"uri": names.URI(path), "version": d.version},
 			"contentChanges": []map[string]string{{"text": content}},
 		})
 	}
-	c.open = slices.DeleteFunc(c.open, func(other *document) bool { return other == d })
-	c.open = slices.Insert(c.open, 0, d)
+	others := slices.DeleteFunc(c.open, func(other *document) bool { return other == d })
+	c.open = slices.Insert(others, 0, d)
 	return d
 }
 
@@ -221,7 +227,7 @@ func (c *client) sync(path string) (*document, error) {
 		return nil, err
 	}
 	d := c.give(path, content)
-	d.modified = at
+	c.told[path] = at
 	if len(c.open) > maxOpen {
 		c.shut(c.open[maxOpen])
 	}
@@ -236,53 +242,51 @@ func modified(path string) (at time.Time) {
 	return at
 }
 
+// update tells the server which files changed since it could read them, and reports whether any did.
+func (c *client) update(paths ...string) (stale bool) {
+	var changes []Change
+	for _, path := range paths {
+		at := modified(path)
+		was, known := c.told[path]
+		if known && at.Equal(was) || !known && !at.After(c.told[""]) {
+			continue
+		}
+		if stale = true; c.document(path) == nil {
+			changes = append(changes, Change{Path: path})
+		} else {
+			_, _ = c.sync(path) // closed if it can't be read
+		}
+	}
+	c.report(changes)
+	return stale
+}
+
 // refresh gives the server the current texts of the open files that changed.
 func (c *client) refresh() {
 	for _, d := range slices.Clone(c.open) {
-		if !d.modified.Equal(modified(d.path)) {
-			_, _ = c.sync(d.path) // closed if it can't be read
-		}
+		c.update(d.path)
 	}
 }
-
-// The kinds of changes on disk.
-const (
-	created = 1
-	changed = 2
-	deleted = 3
-)
 
 // report tells the server which files changed on disk.
-func (c *client) report(kinds map[string]int) {
+func (c *client) report(changes []Change) {
+	const created, changed, deleted = 1, 2, 3
 	var events []map[string]any
-	for path, kind := range kinds {
-		events = append(events, map[string]any{"uri": uriOf(path), "type": kind})
-		c.told[path] = modified(path)
+	for _, one := range changes {
+		at, kind := modified(one.Path), changed
+		switch {
+		case one.Created:
+			kind = created
+		case at.IsZero():
+			kind = deleted
+		}
+		events = append(events, map[string]any{"uri": names.URI(one.Path), "type": kind})
+		if c.document(one.Path) == nil {
+			c.told[one.Path] = at
+		}
 	}
 	if events != nil {
-		c.expire()
+		c.changes++
 		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": events})
 	}
-}
-
-// outdated reports whether files of an answer changed on disk since the server could read them, and tells it.
-func (c *client) outdated(a Answer) bool {
-	kinds := map[string]int{}
-	check := func(path string) {
-		since, ok := c.told[path]
-		if !ok {
-			since = c.told[""]
-		}
-		if c.document(path) == nil && modified(path).After(since) {
-			kinds[path] = changed
-		}
-	}
-	for _, f := range a.Found {
-		check(f.Path)
-	}
-	for _, f := range a.Edits {
-		check(f.Path)
-	}
-	c.report(kinds)
-	return len(kinds) > 0
 }

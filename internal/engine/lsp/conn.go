@@ -194,6 +194,6 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 		delete(c.waiting, id)
 		c.mu.Unlock()
 		c.notify("$/cancelRequest", map[string]any{"id": json.RawMessage(id)})
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }

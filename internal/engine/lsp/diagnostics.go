@@ -40,14 +40,6 @@ const (
 	publishFor = 10 * time.Second
 )
 
-// tally is what is known about the diagnostics of a document.
-type tally struct {
-	examined bool         // known is known
-	known    []Diagnostic // reported, or there before the first change
-	current  bool         // now is of the current texts
-	now      []Diagnostic
-}
-
 // diagnosticsOf returns errors and warnings, the errors first.
 func diagnosticsOf(path string, all []diagnostic) (list []Diagnostic) {
 	for _, severity := range []int{1, 2} {
@@ -61,13 +53,6 @@ func diagnosticsOf(path string, all []diagnostic) (list []Diagnostic) {
 		}
 	}
 	return list
-}
-
-// expire notes that what is known about diagnostics is about older texts.
-func (c *client) expire() {
-	for _, d := range c.open {
-		d.current = false
-	}
 }
 
 // diagnose returns the diagnostics of the current text of a document.
@@ -154,7 +139,7 @@ func (c *client) examine(ctx context.Context, docs []*document) error {
 		if !d.examined {
 			d.examined, d.known = true, list
 		}
-		d.now, d.current = list, true
+		d.now, d.asOf = list, c.changes
 	}
 	return nil
 }
@@ -181,16 +166,10 @@ func (c *client) warmUp(ctx context.Context) {
 // compare determines the diagnostics after changes that are on disk already. Where those before aren't known, the
 // server gets the old texts again.
 func (c *client) compare(ctx context.Context, changes []Change) {
-	kinds, dirs := map[string]int{}, map[string]bool{}
+	dirs := map[string]bool{}
 	var own []Change
 	var before, after []*document
 	for _, one := range changes {
-		switch kinds[one.Path] = changed; {
-		case one.Created:
-			kinds[one.Path] = created
-		case modified(one.Path).IsZero():
-			kinds[one.Path] = deleted
-		}
 		if c.server.language(one.Path) == "" || c.options.Hide(one.Path) || len(own) == maxChanges {
 			continue
 		}
@@ -209,7 +188,7 @@ func (c *client) compare(ctx context.Context, changes []Change) {
 		}
 	}
 	c.refresh()
-	c.report(kinds)
+	c.report(changes)
 	if err == nil {
 		_ = c.examine(ctx, append(after, c.near(dirs, after)...)) // the others aren't current
 	}
@@ -227,13 +206,23 @@ func (c *client) near(dirs map[string]bool, without []*document) (list []*docume
 	return list
 }
 
+// current returns the documents whose current diagnostics are known.
+func (c *client) current() (list []*document) {
+	if c != nil {
+		for _, d := range c.open {
+			if d.examined && d.asOf == c.changes {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
 // unreported returns what differs from what was reported.
 func (c *client) unreported() (n News) {
-	for _, d := range c.open {
-		if d.current {
-			n.New = append(n.New, without(d.now, d.known)...)
-			n.Fixed = append(n.Fixed, without(d.known, d.now)...)
-		}
+	for _, d := range c.current() {
+		n.New = append(n.New, without(d.now, d.known)...)
+		n.Fixed = append(n.Fixed, without(d.known, d.now)...)
 	}
 	for _, list := range [][]Diagnostic{n.New, n.Fixed} {
 		sorted.By(list, func(a, b Diagnostic) int { return strings.Compare(a.order(), b.order()) })
@@ -246,10 +235,8 @@ func (d Diagnostic) order() string { return fmt.Sprint(!d.Error, d.Path) }
 
 // reported notes that what is known now was reported.
 func (c *client) reported() {
-	for _, d := range c.open {
-		if d.current {
-			d.known = d.now
-		}
+	for _, d := range c.current() {
+		d.known = d.now
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // change writes a file as a call does, and returns what is new and fixed.
@@ -169,8 +170,8 @@ func TestOtherFiles(t *testing.T) {
 	server.does("textDocument/diagnostic", func(params json.RawMessage) (any, *failure) {
 		server.mu.Lock()
 		defer server.mu.Unlock()
-		text := server.texts[uriOf(b)]
-		if strings.Contains(string(params), "a.x") || strings.Contains(server.texts[uriOf(a)], "fine") {
+		text := server.texts[names.URI(b)]
+		if strings.Contains(string(params), "a.x") || strings.Contains(server.texts[names.URI(a)], "fine") {
 			text = ""
 		}
 		return map[string]any{"items": scriptedDiagnostics(strings.ReplaceAll(text, "uses", "bad"))}, nil

@@ -115,20 +115,19 @@ func occurrences(text, name string) (out []spot) {
 		return nil
 	}
 	last := strings.LastIndex(name, identifier(name))
-	first, _ := utf8.DecodeRuneInString(name)
-	end, _ := utf8.DecodeLastRuneInString(name)
-	for i := 0; ; i += len(name) {
-		j := strings.Index(text[i:], name)
-		if j < 0 {
-			return out
-		}
-		i += j
-		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		after, _ := utf8.DecodeRuneInString(text[i+len(name):])
-		if (notInName(first) || notInName(before)) && (notInName(end) || notInName(after)) {
+	for i := range text {
+		if rest, ok := strings.CutPrefix(text[i:], name); ok && apart(text[:i], name) && apart(name, rest) {
 			out = append(out, spot{before: text[:i+len(name)], at: i + last})
 		}
 	}
+	return out
+}
+
+// apart reports whether no identifier continues from one text to the next one.
+func apart(text, next string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	first, _ := utf8.DecodeRuneInString(next)
+	return notInName(last) || notInName(first)
 }
 
 // notInName reports whether a character isn't part of identifiers.

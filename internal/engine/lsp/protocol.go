@@ -3,9 +3,12 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Position is a place in a text: a line and a number of UTF-16 code units in it, both from 0.
@@ -72,8 +75,8 @@ const clientCan = `{
 func initialization(root string, options json.RawMessage) map[string]any {
 	return map[string]any{
 		"processId":  nil, // it may be in another PID namespace
-		"clientInfo": map[string]string{"name": "adze"}, "rootUri": uriOf(root), "rootPath": root,
-		"workspaceFolders":      []map[string]string{{"uri": uriOf(root), "name": filepath.Base(root)}},
+		"clientInfo": map[string]string{"name": "adze"}, "rootUri": names.URI(root), "rootPath": root,
+		"workspaceFolders":      []map[string]string{{"uri": names.URI(root), "name": filepath.Base(root)}},
 		"initializationOptions": options, "capabilities": json.RawMessage(clientCan),
 	}
 }
@@ -84,29 +87,7 @@ func offered(capability json.RawMessage) bool {
 }
 
 // named returns the parameter that names a file.
-func named(path string) map[string]any { return map[string]any{"uri": uriOf(path)} }
-
-// uriOf returns the URI of a file.
-func uriOf(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
-}
-
-// pathOf returns the file of a URI; "": it is none.
-func pathOf(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" || strings.ContainsRune(u.Path, 0) {
-		return ""
-	}
-	path := u.Path
-	if filepath.VolumeName(strings.TrimPrefix(path, "/")) != "" {
-		path = path[1:]
-	}
-	return filepath.Clean(filepath.FromSlash(path))
-}
+func named(path string) map[string]any { return map[string]any{"uri": names.URI(path)} }
 
 // textOf returns a text in any of the forms that servers use for hovers and messages.
 func textOf(v any) string {
@@ -126,41 +107,28 @@ func textOf(v any) string {
 }
 
 // units counts the UTF-16 code units of a text.
-func units(text string) (n int) {
-	for _, r := range text {
-		n++
-		if r > 0xFFFF {
-			n++
-		}
-	}
-	return n
-}
+func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // offset returns the byte that a position stands for. A position after the end of a line is its end, as the protocol
 // says; one in a character is an error, because the server has another text.
 func offset(text string, p Position) (int, error) {
-	start := 0
-	for range p.Line {
-		i := strings.IndexByte(text[start:], '\n')
-		if i < 0 {
-			if p.Character == 0 && p.Line == strings.Count(text, "\n")+1 {
-				return len(text), nil
-			}
-			return 0, fmt.Errorf("the server named line %d, which doesn't exist", p.Line+1)
-		}
-		start += i + 1
+	lines := strings.SplitAfter(text, "\n")
+	if p == (Position{Line: len(lines)}) {
+		return len(text), nil
 	}
-	line, _, _ := strings.Cut(text[start:], "\n")
-	n := 0
-	for i, r := range line {
-		if n >= p.Character {
-			line = line[:i]
+	if p.Line < 0 || p.Line >= len(lines) {
+		return 0, fmt.Errorf("the server named line %d, which doesn't exist", p.Line+1)
+	}
+	at := len(strings.Join(lines[:p.Line], ""))
+	for _, r := range strings.TrimSuffix(lines[p.Line], "\n") {
+		if p.Character <= 0 {
 			break
 		}
-		n += units(string(r))
+		p.Character -= utf16.RuneLen(r)
+		at += utf8.RuneLen(r)
 	}
-	if n > p.Character || p.Line < 0 {
+	if p.Character < 0 {
 		return 0, fmt.Errorf("the server named a place inside a character of line %d", p.Line+1)
 	}
-	return start + len(line), nil
+	return at, nil
 }

@@ -31,7 +31,7 @@ type scripted struct {
 	got      []string // methods
 	refused  []message
 	stopped  bool
-	outdated string
+	outdated bool
 }
 
 func newScripted(t *testing.T) *scripted {
@@ -50,7 +50,7 @@ func (s *scripted) Read(p []byte) (int, error)  { return s.fromUs.Read(p) }
 func (s *scripted) Write(p []byte) (int, error) { return s.toUs.Write(p) }
 func (s *scripted) Log() string                 { return "the log" }
 
-func (s *scripted) Outdated() string {
+func (s *scripted) Outdated() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.outdated

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func New(o Options) *Servers {
 	s.ctx, s.end = context.WithCancel(context.Background())
 	for _, one := range o.Servers {
 		r := &running{
-			Server: one, Servers: s, jobs: make(chan func(), maxJobs),
+			Server: one, Servers: s, jobs: make(chan func(), maxJobs), idle: time.NewTimer(o.Idle),
 			state: Status{Name: one.Name, Program: one.Program, State: NotStarted},
 		}
 		s.all = append(s.all, r)
@@ -77,16 +78,14 @@ type running struct {
 	Server
 	*Servers
 	jobs     chan func()
+	open     atomic.Int32 // jobs that aren't done
 	failures int
+	idle     *time.Timer // since it was used
 
-	mu       sync.Mutex // of what others use too
-	client   *client    // nil: it doesn't run
-	state    Status
-	since    time.Time
-	busy     int           // jobs that aren't done
-	idle     chan struct{} // closed when all are
-	news     News          // after the last job
-	reported bool          // by News
+	mu     sync.Mutex // of what others use too
+	client *client    // nil: it doesn't run
+	state  Status
+	since  time.Time
 }
 
 // The states of a server.
@@ -104,7 +103,8 @@ type Status struct {
 	State         string
 	Why           string // it failed
 	For           time.Duration
-	Log           string // the end of what it printed
+	Log           string   // the end of what it printed
+	Version       []string // the arguments with which it prints its version
 }
 
 // States returns the state of all servers.
@@ -121,23 +121,22 @@ func (s *Servers) States() (out []Status) {
 func (r *running) get() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one := r.state
 	if r.client != nil {
-		one.Log, _ = r.client.messages()
-		one.For = time.Since(r.since)
+		r.state.Log, _ = r.client.messages()
+		r.state.For = time.Since(r.since)
 	}
-	return one
+	return r.state
 }
 
 // set changes the state. why is a failure.
 func (r *running) set(c *client, state string, why error) {
-	now := r.get()
+	r.get() // what it printed
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if state == Starting && c == nil {
+	if c != r.client {
 		r.since = time.Now()
 	}
-	r.client, r.state.State, r.state.Why, r.state.Log, r.news = c, state, "", now.Log, News{}
+	r.client, r.state.State, r.state.Why, r.state.For = c, state, "", 0
 	if why != nil {
 		r.failures++
 		r.state.State, r.state.Why = Failed, why.Error()
@@ -162,12 +161,10 @@ func (s *Servers) of(path string) *running {
 func (s *Servers) Touch(path string) {
 	if r := s.of(path); r != nil && !s.options.Hide(path) {
 		was := modified(path)
-		r.do(func() {
-			_ = r.follow(func(ctx context.Context, c *client) {
-				if modified(path).Equal(was) { // otherwise its diagnostics before the change aren't known
-					c.look(ctx, path)
-				}
-			})
+		r.follow(func(ctx context.Context, c *client) {
+			if modified(path).Equal(was) { // otherwise its diagnostics before the change aren't known
+				c.look(ctx, path)
+			}
 		})
 	}
 }
@@ -180,41 +177,38 @@ func (s *Servers) Changed(changes []Change) {
 	for _, r := range s.all {
 		own := slices.ContainsFunc(changes, func(c Change) bool { return r.language(c.Path) != "" })
 		if state := r.get().State; own || state == Running || state == Starting { // go.mod matters too
-			r.do(func() { _ = r.follow(func(ctx context.Context, c *client) { c.compare(ctx, changes) }) })
+			r.follow(func(ctx context.Context, c *client) { c.compare(ctx, changes) })
 		}
 	}
 }
 
-// do has the server's goroutine run a function. It doesn't wait.
-func (r *running) do(job func()) (ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// do has the server's goroutine run a job, unless too many wait. It doesn't wait.
+func (r *running) do(job func()) bool {
+	r.open.Add(1)
 	select {
 	case r.jobs <- job:
-		if r.busy++; r.busy == 1 {
-			r.idle = make(chan struct{})
-		}
 		return true
 	default:
+		r.open.Add(-1)
 		return false
 	}
 }
 
 // run talks with the server until the session ends.
 func (r *running) run() {
-	idle := time.NewTimer(r.options.Idle)
 	for {
 		var ended <-chan struct{}
-		if idle.Stop(); r.client != nil {
-			ended = r.client.ctx.Done()
-			idle.Reset(r.options.Idle)
+		var idle <-chan time.Time
+		if r.client != nil {
+			ended, idle = r.client.ctx.Done(), r.idle.C
 		}
 		select {
 		case job := <-r.jobs:
-			r.work(job)
+			job()
+			r.open.Add(-1)
 		case <-ended:
 			r.stop(context.Cause(r.client.ctx))
-		case <-idle.C:
+		case <-idle:
 			r.stop(nil)
 		case <-r.ctx.Done():
 			r.stop(nil)
@@ -223,29 +217,17 @@ func (r *running) run() {
 	}
 }
 
-// work runs a job. Nothing else changes what is known about diagnostics.
-func (r *running) work(job func()) {
-	r.mu.Lock()
-	if r.reported && r.client != nil {
-		r.client.reported()
-	}
-	r.reported = false
-	r.mu.Unlock()
-	job()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.client != nil {
-		r.news = r.client.unreported()
-	}
-	if r.busy--; r.busy == 0 {
-		close(r.idle)
-	}
+// follow has the server follow what happened to files. It doesn't wait.
+func (r *running) follow(what func(context.Context, *client)) {
+	r.do(func() { _ = r.warm(what) })
 }
 
-// follow starts the server if it doesn't run, and has it follow what happened to files.
-func (r *running) follow(what func(context.Context, *client)) error {
-	if err := r.start(); err != nil {
-		return err
+// warm starts the server if it doesn't run, and waits until it has read the project.
+func (r *running) warm(what func(context.Context, *client)) error {
+	if !r.alive() {
+		if err := r.start(); err != nil {
+			return err
+		}
 	}
 	limit, warm := diagnoseFor, r.state.State == Running
 	if !warm {
@@ -260,37 +242,29 @@ func (r *running) follow(what func(context.Context, *client)) error {
 	return nil
 }
 
-// start starts the server, unless it runs.
+// start starts the server, unless it failed too often.
 func (r *running) start() error {
-	if r.alive() {
-		return nil
-	}
 	if r.failures >= maxFailures {
 		return r.unready()
 	}
 	r.set(nil, Starting, nil)
 	p, err := r.options.Start(r.Server)
+	if err == nil {
+		r.set(newClient(r.ctx, r.Server, p, r.options), Starting, nil)
+		err = r.client.initialize()
+	}
 	if err != nil {
-		r.set(nil, Failed, err)
+		r.stop(err)
 		return r.unready()
 	}
-	c := newClient(r.ctx, r.Server, p, r.options)
-	r.set(c, Starting, nil)
-	ctx, cancel := context.WithTimeout(r.ctx, startTime)
-	defer cancel()
-	if err = c.initialize(ctx); err == nil {
-		return nil
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("it didn't answer the initialization")
-	}
-	r.stop(err)
-	return r.unready()
+	return nil
 }
 
-// alive reports whether the server runs. One that exited, or may not be used any longer, is stopped.
+// alive is called when the server is used, and reports whether it runs. One that exited, or may not be used any longer,
+// is stopped.
 func (r *running) alive() bool {
-	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated() != "") {
+	r.idle.Reset(r.options.Idle)
+	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated()) {
 		r.stop(context.Cause(c.ctx))
 	}
 	return r.client != nil
@@ -301,8 +275,8 @@ func (r *running) stop(why error) {
 	if c := r.client; c != nil {
 		c.end(nil)
 		c.process.Stop()
-		r.set(nil, Stopped, why)
 	}
+	r.set(nil, Stopped, why)
 }
 
 // ErrStarting means that a server isn't ready yet.
@@ -310,14 +284,14 @@ var ErrStarting = errors.New("is starting")
 
 // unready is why there is no answer.
 func (r *running) unready() error {
-	switch now := r.get(); {
-	case now.State != Failed:
+	now := r.get()
+	if now.State != Failed {
 		return fmt.Errorf("%s %w", r.Name, ErrStarting)
-	case now.Log != "":
-		return fmt.Errorf("%s doesn't run: %s. It printed: %s", r.Name, now.Why, now.Log[max(0, len(now.Log)-300):])
-	default:
-		return fmt.Errorf("%s doesn't run: %s", r.Name, now.Why)
 	}
+	if now.Log != "" {
+		now.Why += ". It printed: " + now.Log[max(0, len(now.Log)-300):]
+	}
+	return fmt.Errorf("%s doesn't run: %s", r.Name, now.Why)
 }
 
 // Ask asks the server of a file or, without one, all servers.
@@ -339,6 +313,54 @@ func (s *Servers) Ask(ctx context.Context, q Question) (all Answer, err error) {
 	return all, ctx.Err()
 }
 
+// ask returns an error at once if the server isn't ready, unless the question waits for it.
+func (r *running) ask(ctx context.Context, q Question) (Answer, error) {
+	if !q.Wait && r.get().State != Running {
+		r.follow(func(ctx context.Context, c *client) { c.look(ctx, q.Path) })
+		return Answer{}, r.unready()
+	}
+	var a Answer // the job's, until it is done
+	if err := r.await(ctx, func() {
+		switch {
+		case q.Wait:
+			a.err = r.warm(func(context.Context, *client) {})
+		case !r.alive():
+			a.err = r.unready()
+		}
+		if a.err == nil {
+			a = r.client.ask(ctx, q)
+		}
+	}, func() {}); err != nil {
+		return Answer{}, err
+	}
+	return a, a.err
+}
+
+// await has the server's goroutine run a job, and waits for it until the context ends. What is taken from the job is
+// noted by its goroutine too.
+func (r *running) await(ctx context.Context, job, taken func()) error {
+	done := make(chan struct{})
+	if !r.do(func() {
+		job()
+		select {
+		case done <- struct{}{}:
+			taken()
+		case <-ctx.Done():
+		case <-r.ctx.Done():
+		}
+	}) {
+		return fmt.Errorf("%s has too much to do", r.Name)
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.ctx.Done():
+		return errors.New("the session has ended")
+	}
+}
+
 // News returns how diagnostics changed. With wait, it waits until those after all changes are known, or the context
 // ends. What isn't known by then is in later News, and nothing is in it that isn't current.
 func (s *Servers) News(ctx context.Context, wait bool) (all News) {
@@ -346,53 +368,13 @@ func (s *Servers) News(ctx context.Context, wait bool) (all News) {
 		return News{}
 	}
 	for _, r := range s.all {
-		r.mu.Lock()
-		idle := r.idle
-		wait := wait && r.busy > 0 && r.state.State == Running
-		r.mu.Unlock()
-		if wait {
-			select {
-			case <-idle:
-			case <-ctx.Done():
-			}
+		if r.open.Load() > 0 && !(wait && r.get().State == Running) {
+			continue
 		}
-		r.mu.Lock()
-		if r.busy == 0 && !r.reported {
-			all.New, all.Fixed, r.reported = append(all.New, r.news.New...), append(all.Fixed, r.news.Fixed...), true
+		var n News
+		if r.await(ctx, func() { n = r.client.unreported() }, func() { r.client.reported() }) == nil {
+			all.New, all.Fixed = append(all.New, n.New...), append(all.Fixed, n.Fixed...)
 		}
-		r.mu.Unlock()
 	}
 	return all
-}
-
-// ask returns an error at once if the server isn't ready, unless the question waits for it.
-func (r *running) ask(ctx context.Context, q Question) (Answer, error) {
-	if !q.Wait && r.get().State != Running {
-		r.do(func() { _ = r.follow(func(ctx context.Context, c *client) { c.look(ctx, q.Path) }) })
-		return Answer{}, r.unready()
-	}
-	answers := make(chan Answer, 1)
-	if !r.do(func() {
-		var a Answer
-		switch {
-		case q.Wait:
-			a.err = r.follow(func(context.Context, *client) {})
-		case !r.alive():
-			a.err = r.unready()
-		}
-		if a.err == nil {
-			a = r.client.ask(ctx, q)
-		}
-		answers <- a
-	}) {
-		return Answer{}, fmt.Errorf("%s has too much to do", r.Name)
-	}
-	select {
-	case a := <-answers:
-		return a, a.err
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
-	case <-r.ctx.Done():
-		return Answer{}, errors.New("the session has ended")
-	}
 }

@@ -209,6 +209,8 @@ func TestIdleAndOutdated(t *testing.T) {
 			if !server.saw("textDocument/diagnostic") || !s.ready() {
 				t.Fatalf("process %d: %v", i, s.States())
 			}
+			time.Sleep(5 * time.Minute)
+			s.News(t.Context(), true) // after each call, and no use
 			time.Sleep(10*time.Minute - time.Since(began))
 			synctest.Wait()
 			if s.States()[0].State != Stopped || !server.wasStopped() {
@@ -220,7 +222,7 @@ func TestIdleAndOutdated(t *testing.T) {
 		s.Touch(path)
 		synctest.Wait()
 		list[0].mu.Lock()
-		list[0].outdated = "files appeared"
+		list[0].outdated = true
 		list[0].mu.Unlock()
 		s.Touch(path)
 		synctest.Wait()

@@ -4,12 +4,13 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 // Server is a language server.
@@ -29,11 +30,11 @@ type Server struct {
 // Row is a language server of the table of known ones, or one of the user's.
 type Row struct {
 	Server
-	// Version are the arguments with which it prints its version; nil: --version.
+	// Version are the arguments with which it prints its version.
 	Version []string `json:"version"`
 	// Install is how users install it.
 	Install string `json:"install"`
-	Off     bool   `json:"off"` // the user doesn't want it
+	Off     bool   `json:"-"` // the user doesn't want it
 }
 
 //go:embed servers.json
@@ -45,17 +46,16 @@ func Known(own map[string]json.RawMessage) (list []Row, err error) {
 	if err := json.Unmarshal(serversText, &list); err != nil {
 		return nil, err
 	}
-	for name, value := range own {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
 		i := slices.IndexFunc(list, func(s Row) bool { return s.Name == name })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Row{})
+			list = append(list, Row{Version: []string{"--version"}})
 		}
 		s := &list[i]
 		known := s.Files
-		if s.Files = nil; string(value) == "null" {
-			s.Off = true
-		} else if err := json.Unmarshal(value, s); err != nil {
+		s.Files, s.Off = nil, string(own[name]) == "null"
+		if err := json.Unmarshal(own[name], s); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if s.Files == nil {
@@ -75,7 +75,7 @@ func (s Server) language(path string) string { return s.Files[strings.ToLower(fi
 // directories of PATH, of which those below a root are skipped. Without missing, only these are returned.
 func Find(list []Row, path string, roots []string, missing bool) []Row {
 	for i := range list {
-		list[i].Program = lookUp(list[i].Command[0], path, roots)
+		list[i].Program = proc.Program(list[i].Command[0], path, roots)
 	}
 	list = slices.DeleteFunc(list, func(s Row) bool { return s.Program == "" && !missing })
 	if len(list) == 0 { // looking at the files takes longer
@@ -90,26 +90,6 @@ func Find(list []Row, path string, roots []string, missing bool) []Row {
 		}
 		return true
 	})
-}
-
-// lookUp finds a program.
-func lookUp(name, path string, roots []string) string {
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if filepath.IsAbs(name) {
-			file = name
-		}
-		info, err := os.Stat(file)
-		if !filepath.IsAbs(file) || err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(file)
-		inside := func(root string) bool { return names.Below(file, root) || names.Below(real, root) }
-		if err == nil && !slices.ContainsFunc(roots, inside) {
-			return file
-		}
-	}
-	return ""
 }
 
 // The limits of looking for languages: it happens at every start.

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,11 +15,7 @@ import (
 var languagesText string
 
 // language is how declarations look.
-type language struct {
-	name     string
-	files    []string
-	patterns []pattern
-}
+type language struct{ patterns []pattern }
 
 // pattern is an expression for the line of a declaration.
 type pattern struct {
@@ -37,31 +32,23 @@ var roles = map[string]string{"container": "type", "leaf": "function", "member":
 var notNames = strings.Fields("if for while switch catch return else new throw with function super await do case " +
 	"synchronized this delete sizeof defined alignas void int char bool long")
 
-var languages = sync.OnceValue(func() []*language { return table.Must(readLanguages(languagesText)) })
+// languages has the languages by the endings of their files.
+var languages = sync.OnceValue(func() map[string]*language { return table.Must(readLanguages(languagesText)) })
 
-func languageOf(extension string) *language {
-	for _, l := range languages() {
-		if slices.Contains(l.files, extension) {
-			return l
-		}
-	}
-	return nil
-}
-
-func readLanguages(text string) (all []*language, err error) {
+func readLanguages(text string) (map[string]*language, error) {
 	lines, err := table.Lines(text, 40)
 	if err != nil {
 		return nil, err
 	}
-	l := &language{}
+	all, l := map[string]*language{}, &language{}
 	for _, line := range lines {
 		word, rest, _ := strings.Cut(line.Text, " ")
 		switch {
-		case word == "language":
-			l = &language{name: rest}
-			all = append(all, l)
 		case word == "files":
-			l.files = strings.Fields(rest)
+			l = &language{}
+			for _, ending := range strings.Fields(rest) {
+				all[ending] = l
+			}
 		case roles[word] != "":
 			l.patterns = append(l.patterns, pattern{word, lazy.Regexp(strings.ReplaceAll(rest, "NAME", identifier))})
 		default:

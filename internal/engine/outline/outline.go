@@ -31,7 +31,7 @@ const (
 // Of returns the declarations of a file, in order; none if its language is unknown or it is longer than 2 MB. The name
 // of the file decides about the language.
 func Of(name, source string) []Declaration {
-	l := languageOf(strings.ToLower(filepath.Ext(name)))
+	l := languages()[strings.ToLower(filepath.Ext(name))]
 	if l == nil || len(source) > maxSource {
 		return nil
 	}

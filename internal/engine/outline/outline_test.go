@@ -62,7 +62,7 @@ func TestStandardLibrary(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			byLine := map[int]Declaration{}
-			for _, d := range languageOf(".go").declarations(string(source)) {
+			for _, d := range languages()[".go"].declarations(string(source)) {
 				byLine[d.Line] = d
 			}
 			lines := strings.Split(string(source), "\n")

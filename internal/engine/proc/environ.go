@@ -1,8 +1,12 @@
 package proc
 
 import (
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // forced are the variables of every command: no prompts for a user, no colors, and a sign that Adze runs the command.
@@ -113,4 +117,24 @@ func words(variable string) []string {
 func name(kv string) string {
 	n, _, _ := strings.Cut(kv, "=")
 	return n
+}
+
+// Program finds a program in the directories of a PATH; "": it isn't there. Programs in a root, and links that lead
+// there, are skipped.
+func Program(name, path string, roots []string) string {
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if filepath.IsAbs(name) {
+			file = name
+		}
+		if _, err := exec.LookPath(file); err != nil || !filepath.IsAbs(file) {
+			continue
+		}
+		_, own := names.Within(file, roots)
+		real, err := filepath.EvalSymlinks(file)
+		if _, leads := names.Within(real, roots); err == nil && !own && !leads {
+			return file
+		}
+	}
+	return ""
 }

@@ -9,6 +9,7 @@
 package names
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -41,6 +42,31 @@ func Rel(path, dir string) (rel string, ok bool) {
 func Below(path, dir string) bool {
 	_, ok := Rel(path, dir)
 	return ok
+}
+
+// URI returns the URI of a file.
+func URI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// FromURI returns the file that a URI names; "": none of this machine.
+func FromURI(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || strings.ContainsRune(u.Path, 0) {
+		return ""
+	}
+	path := filepath.FromSlash(u.Path)
+	if drive := strings.TrimPrefix(u.Path, "/"); filepath.VolumeName(drive) != "" {
+		path = filepath.FromSlash(drive)
+	}
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	return filepath.Clean(path)
 }
 
 // Within reports whether path is one of the roots or below one, and which; see Rel. When roots are nested the innermost

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"path/filepath"
 	"runtime"
 	"testing"
 )
@@ -134,6 +135,25 @@ func TestSecretWhenNamed(t *testing.T) {
 	} {
 		if _, ok := SecretWhenNamed(path); ok != want {
 			t.Errorf("SecretWhenNamed(%q) = %v", path, ok)
+		}
+	}
+}
+
+func TestURI(t *testing.T) {
+	t.Parallel()
+	if filepath.Separator == '/' {
+		for path, want := range map[string]string{"/a b/c#d": "file:///a%20b/c%23d", "/größe": "file:///gr%C3%B6%C3%9Fe"} {
+			if uri := URI(path); uri != want || FromURI(uri) != path {
+				t.Errorf("%s: %s, and back %q", path, uri, FromURI(uri))
+			}
+		}
+		if path := FromURI("file://localhost/a/../b"); path != "/b" {
+			t.Errorf("on this machine: %q", path)
+		}
+	}
+	for _, uri := range []string{"", "/a", "http://localhost/a", "file://other/a", "file:a", "file:///a%00b", "file://%"} {
+		if path := FromURI(uri); path != "" {
+			t.Errorf("%q names %q", uri, path)
 		}
 	}
 }
