@@ -10,8 +10,7 @@ import (
 // Writer appends entries to a log and maintains the state after them. After a failure it writes nothing more, because a
 // history with a gap would be wrong: every later call returns the same error. It is safe for concurrent use.
 type Writer struct {
-	// Mask replaces secrets in a text; nil: none are known. It gets all texts of an entry at once, with a NUL after
-	// each, and then each alone if that had a secret.
+	// Mask replaces secrets in a text of an entry; nil: none are known.
 	Mask func(string) string
 	// Now is the time; nil: time.Now.
 	Now func() time.Time

@@ -45,30 +45,34 @@ type Mask struct {
 }
 
 // cleanTexts are the last long texts without a secret: the two contents of an edit are masked several times, for the
-// diff, the question and the result.
+// diff, the question and the result, and a result is in several entries of the journal.
 type cleanTexts struct {
 	mu   sync.Mutex
-	last [2]string
+	last [4]string
 }
 
 // The sizes of texts that are remembered: to search shorter ones takes no time, and longer ones take memory.
 const (
-	minClean = 64 << 10
+	minClean = 4 << 10
 	maxClean = 2 << 20
 )
 
 func (c *cleanTexts) has(s string) bool {
+	if len(s) < minClean {
+		return false
+	}
 	c.mu.Lock()
 	last := c.last
 	c.mu.Unlock()
-	return len(s) >= minClean && (s == last[0] || s == last[1])
+	return slices.Contains(last[:], s)
 }
 
 func (c *cleanTexts) add(s string) {
 	if len(s) >= minClean && len(s) <= maxClean {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.last = [2]string{s, c.last[0]}
+		copy(c.last[1:], c.last[:])
+		c.last[0] = s
 	}
 }
 
