@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
+func replace(text string, spans []Span) string { return Splice("", text, spans) }
+
 func TestApply(t *testing.T) {
 	text := "one\ntwo\nthree\n"
 	got, err := Apply(text, []Edit{

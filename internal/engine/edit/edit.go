@@ -74,9 +74,7 @@ type Match struct {
 }
 
 // Apply makes the replacements of a Match found in text.
-func (m Match) Apply(text string) string { return replace(text, m.Spans) }
-
-func replace(text string, spans []Span) string { return Splice("", text, spans) }
+func (m Match) Apply(text string) string { return Splice("", text, m.Spans) }
 
 // Splice returns the text after replacements in order, with start before it.
 func Splice(start, text string, spans []Span) string {
@@ -304,7 +302,7 @@ func unchanged(text string, spans []Span) bool {
 	if len(spans) < 2 {
 		return len(spans) == 0 || text[spans[0].Start:spans[0].End] == spans[0].New
 	}
-	return grown(spans) == 0 && replace(text, spans) == text
+	return grown(spans) == 0 && Splice("", text, spans) == text
 }
 
 // Large is the size of a text that shouldn't be in memory more often than necessary.
@@ -350,7 +348,7 @@ func compose(first []Span, between string, second []Span) []Span {
 				inside = append(inside, Span{p.Start - start, p.End - start, p.New})
 			}
 		}
-		out = append(out, Span{start - before, end - shift, replace(between[start:end], inside)})
+		out = append(out, Span{start - before, end - shift, Splice("", between[start:end], inside)})
 	}
 	return out
 }

@@ -26,10 +26,11 @@ func ApplyHunks(text string, hunks []Hunk) (Result, error) {
 		}
 	}
 	if i := inSequence(found); i >= 0 {
+		var err error = ambiguous(text, found[i])
 		if len(found[i]) == 1 {
-			return Result{}, &PatchError{hunks[i].Line, errOutOfOrder}
+			err = errOutOfOrder
 		}
-		return Result{}, &PatchError{hunks[i].Line, ambiguous(text, found[i])}
+		return Result{}, &PatchError{hunks[i].Line, err}
 	}
 	return together(text, found)
 }

@@ -54,7 +54,7 @@ func (n *normal) addLine(b *strings.Builder, at, end int, f forgiven) {
 		at = end - len(trimIndent(n.from[at:end], f))
 	}
 	n.mark(b.Len(), at)
-	if f&typography == 0 || isASCII(n.from[at:end]) {
+	if f&typography == 0 || !strings.ContainsFunc(n.from[at:end], isWide) {
 		b.WriteString(n.from[at:end])
 		return
 	}
@@ -121,6 +121,8 @@ func plain(r rune) rune {
 	return r
 }
 
+func isWide(r rune) bool { return r >= utf8.RuneSelf }
+
 func isBlank(r rune, f forgiven) bool {
 	if f&typography != 0 {
 		r = plain(r)
@@ -134,15 +136,6 @@ func trimBlanks(line string, f forgiven) string {
 
 func trimIndent(line string, f forgiven) string {
 	return strings.TrimLeftFunc(line, func(r rune) bool { return isBlank(r, f) })
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // Bounds of the similar places that a rung examines, and of their lines, so that a text of a million equal lines isn't

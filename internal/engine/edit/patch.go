@@ -161,10 +161,8 @@ func (p *patchReader) file(mark string) (FilePatch, error) {
 	switch {
 	case mark == "":
 		return f, fmt.Errorf("the patch ends here, without %q. It may be cut short: send all of it", endPatch)
-	case mark == endOfFile:
-		return f, fmt.Errorf("%q must follow the lines of a change", endOfFile)
-	case strings.HasPrefix(mark, moveTo):
-		return f, fmt.Errorf("%q must follow \"*** Update File:\"", strings.TrimSpace(moveTo))
+	case mark == endOfFile || strings.HasPrefix(mark, moveTo):
+		return f, fmt.Errorf("%q must follow \"*** Update File:\" or its lines", humanize.Cut(mark, maxQuoted))
 	case f.Kind == "":
 		return f, fmt.Errorf("%q is not a valid header. Use \"*** Add File: PATH\", \"*** Update File: PATH\" or "+
 			"\"*** Delete File: PATH\"", humanize.Cut(mark, maxQuoted))
