@@ -259,3 +259,17 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// Without SHELL, bash asks the system for it with two connections, which the sandbox has to judge.
+func TestCommandsHaveAShell(t *testing.T) {
+	t.Parallel()
+	r := opened(t, Options{})
+	line := Command{Line: `env | grep ^SHELL=`, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}}
+	if got, want := run(t, r, line).Output.String(), "SHELL="+r.Shell().Path+"\n"; got != want {
+		t.Errorf("without SHELL: %q, want %q", got, want)
+	}
+	line.Env = append(line.Env, "SHELL=/bin/other")
+	if got := run(t, r, line).Output.String(); got != "SHELL=/bin/other\n" {
+		t.Errorf("with SHELL: %q", got)
+	}
+}

@@ -181,6 +181,10 @@ func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	if err != nil {
 		return s, "", fmt.Errorf("run command: %w", err)
 	}
+	// Without SHELL, bash asks the system for it at its start, over a socket that the sandbox has to judge.
+	if shell.Bash && !slices.ContainsFunc(s.env, func(kv string) bool { return name(kv) == "SHELL" }) {
+		s.env = append(s.env, "SHELL="+shell.Path)
+	}
 	if len(c.Line) >= maxArg {
 		s.argv, s.script = s.argv[:1], c.Line
 	}

@@ -37,6 +37,8 @@ type Layers struct {
 	made  []string  // which of last don't exist; the overlay of the home directory has them
 	why   error     // why nothing can be tried
 
+	mounts mountTable
+
 	at      func(point string) // for tests: called at every point of keeping
 	keeping sync.Mutex         // one trial is kept at a time
 
@@ -312,6 +314,7 @@ func (l *Layers) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	l.mounts.close()
 	var errs []error
 	for _, dir := range l.dirs {
 		state := filepath.Dir(dir)

@@ -74,6 +74,37 @@ func TestPlacesInside(t *testing.T) {
 	}
 	p.refuses("mount point", p.with(here, "inside"), "inside is a mount point in the workspace")
 	p.refuses("overlay", p.overlay(), "is on overlayfs itself")
+	p.changes(p.mkdir("changes"))
+}
+
+// changes mounts and unmounts something in a workspace between trials: the list of mounts is kept, and must be true.
+func (p *mounts) changes(root string) {
+	p.t.Helper()
+	l, err := Open(Options{State: p.state, Roots: []string{root}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer l.Close()
+	at := filepath.Join(root, "inside")
+	if err := os.Mkdir(at, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	for range 3 {
+		if ok, why := l.Supported(); !ok {
+			p.t.Error("before:", why)
+		}
+		if err := unix.Mount("inside", at, "tmpfs", 0, ""); err != nil {
+			p.t.Fatal(err)
+		}
+		for range 2 {
+			if ok, why := l.Supported(); ok || !strings.Contains(why, "inside is a mount point") {
+				p.t.Error("mounted:", ok, why)
+			}
+		}
+		if err := unix.Unmount(at, 0); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }
 
 // Files of another user can't be copied to an upper.

@@ -1,13 +1,13 @@
 package trial
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +39,7 @@ func supported(without sandbox.Layers) error {
 
 // check returns why the workspace can't have overlays now, or nil.
 func (l *Layers) check() (mounts []string, err error) {
-	if mounts, err = mountPoints(); err != nil {
+	if mounts, err = l.mounts.list(); err != nil {
 		return nil, unsupported("%v", err)
 	}
 	for _, p := range l.kept {
@@ -168,20 +168,53 @@ func mountOf(path string) (uint64, error) {
 	return st.Mnt_id, nil
 }
 
-// mountPoints returns all mount points of this process.
-func mountPoints() ([]string, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+// mountTable has the mount points of this process. The kernel reports a change to who has the file open, so it isn't read
+// before each trial.
+type mountTable struct {
+	mu     sync.Mutex
+	fd     int // of the file, if points isn't nil
+	points []string
+}
+
+// list returns all mount points.
+func (t *mountTable) list() ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const path = "/proc/self/mountinfo"
+	if t.points != nil {
+		changed := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLPRI}}
+		if n, err := unix.Poll(changed, 0); n == 0 && err == nil {
+			return t.points, nil
+		}
+	} else {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) // an os.File would be polled by the runtime
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		t.fd = fd
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
+		unix.Close(t.fd)
+		t.points = nil
 		return nil, err
 	}
-	defer f.Close()
-	var out []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if fields := strings.Fields(lines.Text()); len(fields) > 4 {
-			out = append(out, unescaped(fields[4]))
+	t.points = []string{}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			t.points = append(t.points, unescaped(fields[4]))
 		}
 	}
-	return out, nil
+	return t.points, nil
+}
+
+func (t *mountTable) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.points != nil {
+		unix.Close(t.fd)
+		t.points = nil
+	}
 }
 
 // unescaped returns a path without the escapes of mountinfo.
