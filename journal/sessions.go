@@ -145,13 +145,13 @@ func (s Sessions) entries(id string, whole *bytes.Buffer) (*File, error) {
 		}
 		f.Close()
 		err = s.unpack(id, whole)
-		if errors.Is(err, fs.ErrNotExist) {
-			if tries == 0 {
-				continue // another process may have restored it
-			}
-			return nil, fmt.Errorf("open session %s: %w", id, err)
+		if errors.Is(err, fs.ErrNotExist) && tries == 0 {
+			continue // another process may have restored it
 		}
-		file.f, file.in, file.Repair.Damage = nil, bytes.NewReader(whole.Bytes()), err
+		if err != nil {
+			file.damage = &BrokenError{Path: filepath.Join(s.Dir(id), archiveName), Damage: err}
+		}
+		file.f, file.in = nil, bytes.NewReader(whole.Bytes())
 		return file, nil
 	}
 }

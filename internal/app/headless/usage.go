@@ -28,6 +28,10 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	var total used
 	models, days, sessions := map[string]*used{}, map[string]*used{}, map[string]bool{}
 	for s, err := range record.Of(h.session.Directory).Spent(since) {
+		var broken *journal.BrokenError
+		if errors.As(err, &broken) {
+			continue // the others count
+		}
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}

@@ -161,6 +161,9 @@ func (p *play) all(e journal.Entry) error {
 func (p *play) rest() error {
 	var broken *journal.BrokenError
 	switch {
+	case errors.As(p.feed.err, &broken) && broken.Damage != nil:
+		p.notice(fmt.Sprintf("The rest of the journal is missing: %v.", broken))
+		return nil
 	case errors.As(p.feed.err, &broken):
 		p.notice(fmt.Sprintf("The rest of the journal can't be read: line %d is not a valid entry.", broken.Line))
 		return nil

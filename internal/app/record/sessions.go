@@ -62,6 +62,8 @@ func SessionError(err error) error {
 		next = "Use another ID, or continue it with --resume."
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
+	case errors.As(err, &broken) && broken.Damage != nil:
+		next = "'adze session show' and 'adze session export' can read the entries before the damage."
 	case errors.As(err, &broken):
 		return Errorf("line %d of the session's journal can't be read: not a valid entry\nThe "+
 			"journal is %s.", broken.Line, broken.Path)
@@ -159,7 +161,10 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		write = export.JSON
 	}
 	empty := true
-	for range log.Read(1) {
+	for _, err := range log.Read(1) {
+		if err != nil { // nothing can be read
+			return Errorf("%v", err)
+		}
 		empty = false
 		break
 	}
@@ -170,8 +175,6 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 	err = writeMasked(w, func(out io.Writer) error { return write(out, log.Read(1), f.Store()) })
 	switch {
 	case err != nil:
-	case log.Repair.Damage != nil:
-		f.directory.Env.Warn("%v; what follows is missing here", log.Repair.Damage)
 	case log.Torn():
 		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}
