@@ -64,6 +64,13 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(console.NewAsker(env.streams(), side).Ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
+	s.Begin = func(ctx context.Context) (*session.Conversation, error) { // for a command; a prompt follows below
+		m, err := s.Models.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o)}), nil
+	}
 	said, isCommand, err := commands.Expand(ctx, w.prompt)
 	if err != nil {
 		return refuse(env, o, err)
