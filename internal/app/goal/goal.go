@@ -215,12 +215,7 @@ func (p *Pursuit) check(ctx context.Context) (more string, err error) {
 			}
 			return s.Executor.Policy(r)
 		},
-		Ask: func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-			if f, again := effects(r); f != nil && !again {
-				return nothing, nil
-			}
-			return s.Executor.Ask(ctx, r, why)
-		},
+		Ask: s.Executor.Ask,
 	}
 	o := own.Run(ctx, call)
 	switch {
