@@ -190,8 +190,8 @@ func readLines(f io.ReaderAt, from, end int64) *lines {
 }
 
 // next returns the next line without its newline, and its offset. It is valid until the next call. whole is false for
-// the last line if it has no newline, or a line that is too long. After the last line it returns io.EOF, or why the rest
-// is missing.
+// the last line if it has no newline, or a line that is too long. After the last line it returns io.EOF, or why the
+// rest is missing.
 func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 	searched := 0
 	for {

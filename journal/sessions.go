@@ -33,14 +33,14 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown session %q", e.ID) }
 
-// AmbiguousError reports a prefix of several IDs.
+// AmbiguousError reports a word that several sessions match.
 type AmbiguousError struct {
-	ID      string
-	Matches []string
+	Word    string
+	Matches []string // their IDs, or the starts of these with their names
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q is the start of %d session IDs", e.ID, len(e.Matches))
+	return fmt.Sprintf("%d sessions match %q", len(e.Matches), e.Word)
 }
 
 // ForeignError reports a session that belongs to another user.
@@ -323,7 +323,7 @@ func (s Sessions) Delete(id string) error {
 		release(lock)
 	}
 	if err == nil {
-		err = os.RemoveAll(away)
+		err = errors.Join(os.RemoveAll(away), os.WriteFile(s.deletedMark(), nil, 0o600))
 	}
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", id, err)

@@ -373,8 +373,8 @@ func recorded(ctx context.Context, env Env, o *options) (*recording.Options, err
 	case r.id != "":
 		out.Resume, err = record.Of(directory).Find(r.id)
 		var unknown *journal.UnknownError
-		var names *record.NameError
-		if errors.As(err, &unknown) && !startsUUID(r.id) || errors.As(err, &names) && env.Terminal {
+		var many *journal.AmbiguousError
+		if (errors.As(err, &unknown) || errors.As(err, &many) && env.Terminal) && !startsUUID(r.id) {
 			out.Resume, err = chooseSession(ctx, env, directory, r.id)
 		}
 	default:

@@ -40,7 +40,6 @@ func Of(d project.Directory) Sessions { return Sessions{journal.Sessions{Home: d
 func SessionError(err error) error {
 	var unknown *journal.UnknownError
 	var many *journal.AmbiguousError
-	var names *NameError
 	var used *journal.InUseError
 	var taken *journal.ExistsError
 	var foreign *journal.ForeignError
@@ -52,10 +51,7 @@ func SessionError(err error) error {
 	case errors.As(err, &unknown):
 		next = "See 'adze session list --all'."
 	case errors.As(err, &many):
-		next = "Use more characters of one of these: " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)],
-			", ")
-	case errors.As(err, &names):
-		next = "Use more of the name, or an ID."
+		next = "Use more of one of these:\n  " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)], "\n  ")
 	case errors.As(err, &used):
 		next = "Close it there, or continue a copy with --fork-session."
 	case errors.As(err, &taken):

@@ -122,7 +122,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// The host is named before the first request to it, also if an agent begins with a model that failed for another agent:
+// The host is named before the first request to it, even if an agent begins with a model that failed for another agent:
 // its conversation once went to another company without a word.
 func TestEachHostIsNamed(t *testing.T) {
 	d := newDesk(t)
