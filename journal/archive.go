@@ -145,16 +145,7 @@ func (s Sessions) replace(id, name string, at time.Time, content []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Chtimes(path, at, at)
-	}
-	if err == nil {
-		err = os.Rename(path, filepath.Join(s.Dir(id), name))
-	}
-	if err != nil {
-		os.Remove(path)
+	if err := moveTo(filepath.Join(s.Dir(id), name), f, content, at); err != nil {
 		return err
 	}
 	return syncDir(s.Dir(id))
