@@ -3,11 +3,11 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -145,16 +145,7 @@ func (s Sessions) replace(id, name string, at time.Time, content []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Chtimes(path, at, at)
-	}
-	if err == nil {
-		err = os.Rename(path, filepath.Join(s.Dir(id), name))
-	}
-	if err != nil {
-		os.Remove(path)
+	if err := moveTo(filepath.Join(s.Dir(id), name), f, content, at); err != nil {
 		return err
 	}
 	return syncDir(s.Dir(id))
@@ -172,10 +163,7 @@ func (s Sessions) restore(id string) error {
 		return nil
 	}
 	info, err := os.Lstat(s.Path(id))
-	if f.Repair.Damage != nil {
-		err = fmt.Errorf("%w\nThe entries before the damage can be read: adze session show %s", f.Repair.Damage, id)
-	}
-	if err == nil {
+	if err = cmp.Or(f.damage, err); err == nil {
 		err = s.replace(id, journalName, info.ModTime(), whole.Bytes())
 	}
 	if err == nil {
@@ -189,11 +177,7 @@ func (s Sessions) restore(id string) error {
 
 // unpack writes the whole journal of an archived session, as far as it can be read.
 func (s Sessions) unpack(id string, whole *bytes.Buffer) error {
-	path := filepath.Join(s.Dir(id), archiveName)
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing: %w", path, err)
-	}
+	f, err := os.OpenFile(filepath.Join(s.Dir(id), archiveName), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return err
 	}
@@ -202,8 +186,5 @@ func (s Sessions) unpack(id string, whole *bytes.Buffer) error {
 	if err == nil {
 		_, err = whole.ReadFrom(z)
 	}
-	if err != nil {
-		return fmt.Errorf("%s is damaged: %w", path, err)
-	}
-	return nil
+	return err
 }

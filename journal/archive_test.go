@@ -220,8 +220,7 @@ func TestDamagedArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := s.Open(id(1))
-		if err == nil || !strings.Contains(err.Error(), archiveName+" is damaged: ") ||
-			!strings.Contains(err.Error(), "adze session show "+id(1)) {
+		if err == nil || !strings.Contains(err.Error(), archiveName+" can't be read to its end: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		f, err := s.Entries(id(1))
@@ -237,13 +236,9 @@ func TestDamagedArchive(t *testing.T) {
 			n++
 		}
 		f.Close()
-		if name == "cut" && n < 5 || !s.has(1, archiveName) || f.Repair.Damage == nil {
-			t.Errorf("%s: %d entries, %v", name, n, f.Repair.Damage)
+		if name == "cut" && n < 5 || !s.has(1, archiveName) || f.damage == nil {
+			t.Errorf("%s: %d entries, %v", name, n, f.damage)
 		}
-	}
-	os.Remove(path)
-	if _, err := s.Entries(id(1)); err == nil || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("without the archive: %v", err)
 	}
 }
 

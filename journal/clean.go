@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +25,6 @@ type Limits struct {
 	Stop func() bool
 }
 
-func (l *Limits) stopped() bool { return l.Stop != nil && l.Stop() }
-
 // Cleaned is what Clean removed.
 type Cleaned struct {
 	Sessions []string
@@ -44,53 +41,51 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	var done Cleaned
 	all, err := s.LastUsed()
 	errs := []error{err, s.sweep()}
-	remove := func(a Used) bool {
-		if l.stopped() {
-			return false
+	var over int64 // bytes
+	if l.MaxBytes > 0 {
+		size, err := s.Size()
+		errs, over = append(errs, err), size.Sessions+size.Contents+l.Other-l.MaxBytes
+	}
+	var contents shares
+	if over > 0 {
+		if contents, err = s.removeUnused(&done, l.Now); err != nil {
+			return done, errors.Join(append(errs, err)...)
 		}
-		err := s.Delete(a.ID)
-		var inUse *InUseError
-		if err != nil {
+		over -= done.Bytes
+	}
+	for _, a := range all {
+		if old := l.MaxAge > 0 && l.Now.Sub(a.Last) > l.MaxAge; !old && over <= 0 || l.Stop != nil && l.Stop() {
+			break
+		}
+		if err := s.Delete(a.ID); err != nil {
+			var inUse *InUseError
 			if !errors.As(err, &inUse) {
 				errs = append(errs, err)
 			}
-			return false
+			continue
 		}
-		done.Sessions = append(done.Sessions, a.ID)
-		done.Bytes += a.bytes
+		freed := a.bytes
 		if l.Removed != nil {
-			n := l.Removed(a.ID)
-			done.Bytes += n
-			l.Other -= n
+			freed += l.Removed(a.ID)
 		}
-		return true
+		done.Sessions, done.Bytes = append(done.Sessions, a.ID), done.Bytes+freed
+		over -= freed + contents.drop(a.ID)
 	}
-	if l.MaxAge > 0 {
-		all = slices.DeleteFunc(all, func(a Used) bool { return l.Now.Sub(a.Last) > l.MaxAge && remove(a) })
-	}
-	var over int64 // bytes
-	if l.MaxBytes > 0 && !l.stopped() {
-		size, err := s.Size()
+	if info, err := os.Lstat(s.deletedMark()); err == nil {
+		if _, err = s.removeUnused(&done, l.Now); err == nil && info.ModTime().Before(l.Now.Add(-newFor)) {
+			err = os.Remove(s.deletedMark())
+		}
 		errs = append(errs, err)
-		over = size.Sessions + size.Contents + l.Other - l.MaxBytes
 	}
-	aged, freed := len(done.Sessions), done.Bytes
-	if over <= 0 && aged == 0 {
-		return done, errors.Join(errs...)
-	}
-	shares, err := s.removeUnused(&done, l.Now)
-	over -= done.Bytes - freed
-	for err == nil && len(all) > 0 && over > 0 && !l.stopped() {
-		if other := l.Other; remove(all[0]) {
-			over -= all[0].bytes + shares.drop(all[0].ID) + other - l.Other
-		}
-		all = all[1:]
-	}
-	if len(done.Sessions) > aged {
-		_, err = s.removeUnused(&done, l.Now)
-	}
-	return done, errors.Join(append(errs, err)...)
+	return done, errors.Join(errs...)
 }
+
+// deletedMark is a file that exists while the store may have contents of deleted sessions: those that are new are
+// removed later.
+func (s Sessions) deletedMark() string { return filepath.Join(s.Home, "deleted") }
+
+// newFor is how long a content isn't removed, because a session that is being written may name it.
+const newFor = 2 * touchAfter
 
 // shares are the contents that each session uses, and how many sessions use each.
 type shares struct {
@@ -200,7 +195,7 @@ func (s Sessions) removeUnused(done *Cleaned, now time.Time) (shares, error) {
 		return all, err
 	}
 	store := s.Store()
-	before := now.Add(-2 * touchAfter)
+	before := now.Add(-newFor)
 	return all, store.each(func(ref Ref, path string, info fs.FileInfo) {
 		all.bytes[ref.Blob] = ref.Bytes
 		if all.count[ref.Blob] > 0 || info.ModTime().After(before) {

@@ -79,6 +79,37 @@ func TestCleanByAge(t *testing.T) {
 	}
 }
 
+// The long texts of a session that the user deleted go too, once they aren't new. They stayed forever once limits deleted
+// no sessions by default: only these cleaned the store.
+func TestContentsOfDeletedSessions(t *testing.T) {
+	s := Sessions{Home: t.TempDir()}
+	for n := range 2 {
+		aged(t, s, n, 20)
+	}
+	if err := s.Delete(id(0)); err != nil {
+		t.Fatal(err)
+	}
+	left := func(n int) bool {
+		_, err := os.Stat(blobPath(t, s, strings.Repeat(id(n), 3000)))
+		return err == nil
+	}
+	fresh, err := s.Store().Put([]byte("of a session that was deleted as soon as it ended"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, later := range []time.Duration{0, 3 * newFor} {
+		if _, err := s.Clean(Limits{Now: time.Now().Add(later)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Store().Get(fresh); left(0) || !left(1) || (err == nil) != (later == 0) {
+			t.Errorf("after %v: %v, %v, %v", later, left(0), left(1), err)
+		}
+	}
+	if _, err := os.Stat(s.deletedMark()); err == nil {
+		t.Error("contents are searched again and again")
+	}
+}
+
 func TestCleanByBytes(t *testing.T) {
 	s := Sessions{Home: t.TempDir()}
 	for n := range 6 {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ type File struct {
 	f    *os.File    // nil: an archive, whose text is in memory
 	in   io.ReaderAt // f or the text
 	lock *os.File    // nil: only for reading
+	// damage is a BrokenError if the archive can't be read to its end.
+	damage error
 
 	mu      sync.Mutex
 	synced  sync.Cond // signals that a sync ended; uses mu
@@ -43,18 +46,21 @@ type Repair struct {
 	Torn   int64  // bytes of an incomplete last line, which were removed
 	Broken int64  // the first invalid line, from 1; 0: none. It and all lines after it are ignored
 	Kept   string // file beside the journal with those lines
-	Damage error  // why an archive can't be read to its end; nil: it can
 }
 
-// BrokenError reports an invalid line of a journal. The entries before it are valid.
+// BrokenError reports an invalid line of a journal, or where an archive is damaged. The entries before it are valid.
 type BrokenError struct {
 	Path   string
 	Line   int64 // from 1
+	Damage error // of the archive; nil: the line is invalid
 	offset int64
 	torn   bool // it is the last one, and incomplete
 }
 
 func (e *BrokenError) Error() string {
+	if e.Damage != nil {
+		return fmt.Sprintf("%s can't be read to its end: %v", e.Path, e.Damage)
+	}
 	return fmt.Sprintf("line %d of %s is not a valid journal entry; the entries before it are intact", e.Line, e.Path)
 }
 
@@ -86,7 +92,7 @@ func (f *File) Last() int64 {
 // Torn reports whether the last line of the file is incomplete.
 func (f *File) Torn() bool {
 	size, err := f.length()
-	if err != nil || size == 0 {
+	if err != nil || size == 0 || f.damage != nil {
 		return false
 	}
 	last := []byte{0}
@@ -106,11 +112,11 @@ func (f *File) length() (int64, error) {
 	return info.Size(), nil
 }
 
-// lines reads the lines that the journal has now. An error comes with the first one.
+// lines reads the lines that the journal has now.
 func (f *File) lines() *lines {
 	size, err := f.length()
 	in := readLines(f.in, 0, size)
-	in.failed = err
+	in.missing = cmp.Or(err, f.damage)
 	return in
 }
 
@@ -229,7 +235,7 @@ func (f *File) Read(from int64) iter.Seq2[Entry, error] {
 			}
 			e, ok := parse(line)
 			if !ok && !whole && len(line) <= maxRead {
-				return
+				continue // it is the last one
 			}
 			if !ok || e.Seq != n {
 				yield(Entry{}, &BrokenError{Path: f.Path(), Line: n, offset: offset})

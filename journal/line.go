@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -180,8 +181,8 @@ type lines struct {
 	buf  []byte
 	all  []byte // the whole buffer, for reuse
 
-	chunk  int   // bytes to read at once, more for long lines
-	failed error // nothing can be read
+	chunk   int   // bytes to read at once, more for long lines
+	missing error // why lines are missing after the end; nil: none are
 }
 
 func readLines(f io.ReaderAt, from, end int64) *lines {
@@ -189,7 +190,8 @@ func readLines(f io.ReaderAt, from, end int64) *lines {
 }
 
 // next returns the next line without its newline, and its offset. It is valid until the next call. whole is false for
-// the last line if it has no newline, or a line that is too long. After the last line it returns io.EOF.
+// the last line if it has no newline, or a line that is too long. After the last line it returns io.EOF, or why the
+// rest is missing.
 func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 	searched := 0
 	for {
@@ -200,12 +202,9 @@ func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 			return line, offset, true, nil
 		}
 		searched = len(l.buf)
-		if l.failed != nil {
-			return nil, l.at, false, l.failed
-		}
 		if l.read >= l.end || searched > maxRead {
 			if searched == 0 {
-				return nil, l.at, false, io.EOF
+				return nil, l.at, false, cmp.Or(l.missing, io.EOF)
 			}
 			line = l.buf
 			l.buf, l.read = nil, l.end

@@ -80,7 +80,7 @@ func newWordSearch(words []string, mask func(string) string, blobs Blobs) *wordS
 	return w
 }
 
-// session searches one session. The error is about a damaged archive; sessions that can't be opened are skipped.
+// session searches one session. Sessions that can't be opened are skipped.
 func (w *wordSearch) session(s Sessions, id string) (h Hit, err error) {
 	w.whole.Reset()
 	f, err := s.entries(id, &w.whole)
@@ -90,23 +90,24 @@ func (w *wordSearch) session(s Sessions, id string) (h Hit, err error) {
 	defer f.Close()
 	in := f.lines()
 	in.all = w.lines
-	for !h.More {
-		line, _, _, err := in.next()
-		if err == io.EOF {
-			break
+	for !h.More && err == nil {
+		var line []byte
+		if line, _, _, err = in.next(); err == nil {
+			w.line(&h, line)
 		}
-		if err != nil {
-			return h, err
-		}
-		w.line(&h, line)
 	}
 	w.lines = in.all
+	if err == io.EOF {
+		err = nil
+	}
 	if len(h.Texts) > 0 {
-		if h.Info, err = s.Info(id); err != nil {
+		info, failed := s.Info(id)
+		if failed != nil {
 			return Hit{}, nil // it was deleted meanwhile
 		}
+		h.Info = info
 	}
-	return h, f.Repair.Damage
+	return h, err
 }
 
 // line searches one line.

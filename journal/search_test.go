@@ -110,7 +110,7 @@ func TestSearch(t *testing.T) {
 	if err := os.Truncate(packed, int64(len(read(t, packed))/2)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Search([]string{"nowhere"}, masked); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := s.Search([]string{"nowhere"}, masked); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 		t.Errorf("damaged: %v", err)
 	}
 }

@@ -33,14 +33,14 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown session %q", e.ID) }
 
-// AmbiguousError reports a prefix of several IDs.
+// AmbiguousError reports a word that several sessions match.
 type AmbiguousError struct {
-	ID      string
-	Matches []string
+	Word    string
+	Matches []string // their IDs, or the starts of these with their names
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q is the start of %d session IDs", e.ID, len(e.Matches))
+	return fmt.Sprintf("%d sessions match %q", len(e.Matches), e.Word)
 }
 
 // ForeignError reports a session that belongs to another user.
@@ -145,13 +145,13 @@ func (s Sessions) entries(id string, whole *bytes.Buffer) (*File, error) {
 		}
 		f.Close()
 		err = s.unpack(id, whole)
-		if errors.Is(err, fs.ErrNotExist) {
-			if tries == 0 {
-				continue // another process may have restored it
-			}
-			return nil, fmt.Errorf("open session %s: %w", id, err)
+		if errors.Is(err, fs.ErrNotExist) && tries == 0 {
+			continue // another process may have restored it
 		}
-		file.f, file.in, file.Repair.Damage = nil, bytes.NewReader(whole.Bytes()), err
+		if err != nil {
+			file.damage = &BrokenError{Path: filepath.Join(s.Dir(id), archiveName), Damage: err}
+		}
+		file.f, file.in = nil, bytes.NewReader(whole.Bytes())
 		return file, nil
 	}
 }
@@ -323,7 +323,7 @@ func (s Sessions) Delete(id string) error {
 		release(lock)
 	}
 	if err == nil {
-		err = os.RemoveAll(away)
+		err = errors.Join(os.RemoveAll(away), os.WriteFile(s.deletedMark(), nil, 0o600))
 	}
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", id, err)

@@ -84,8 +84,16 @@ func replace(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Close())
+	return moveTo(path, f, content, time.Now())
+}
+
+// moveTo writes a new file with this time, and moves it to a path when it is on disk.
+func moveTo(path string, f *os.File, content []byte, at time.Time) error {
+	_, err := f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Chtimes(f.Name(), at, at)
+	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

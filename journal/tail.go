@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 // repairs the file if it is open for writing.
 func (f *File) load(blobs Blobs) (State, error) {
 	size, err := f.length()
-	if err != nil {
+	if err = cmp.Or(f.damage, err); err != nil {
 		return State{}, err
 	}
 	f.size = size

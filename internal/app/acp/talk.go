@@ -52,6 +52,7 @@ type talk struct {
 // attach connects a session that was opened.
 func (t *talk) attach(s *session.Session) {
 	t.session, t.id, t.slash = s, s.ID, slash.New(s, slash.Lasts|slash.Answers)
+	s.Begin = t.conversation
 	t.titled = s.Resumed.Title() != ""
 	t.server.mu.Lock()
 	t.models = slices.Clone(t.server.models)

@@ -38,6 +38,8 @@ func TestUsageErrors(t *testing.T) {
 		{"--approval-mode wild -p x", "--approval-mode: "},
 		{"-p", "-p needs a value"},
 		{"--yolo=1 -p x", "--yolo takes no value"},
+		{"usage --days -1", `--days: expected a number of days such as 90d, got "-1"`}, // it was the day after tomorrow
+		{"session delete --older 0d", `--older: expected a number of days such as 90d, got "0d"`},
 		{"--max-turns 0 -p x", `--max-turns: expected a number above 0, or -1 for no limit, got "0"`},
 		{"--max-time soon -p x", `--max-time: expected a time such as 90s or 10m, got "soon"`},
 		{"--yolo --approval-mode plan tool list", "use either --yolo or --approval-mode, not both"},

@@ -70,6 +70,18 @@ func elements(v string) []string {
 	return all
 }
 
+// days is for a number of days above 0.
+func days(to *int) destination {
+	return func(v string) error {
+		n, err := strconv.Atoi(strings.TrimSuffix(v, "d"))
+		if err != nil || n < 1 {
+			return fmt.Errorf("expected a number of days such as 90d, got %q", v)
+		}
+		*to = n
+		return nil
+	}
+}
+
 // limit is for a number above 0; -1 is no limit.
 func limit(to *int) destination {
 	return func(v string) error {

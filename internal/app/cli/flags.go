@@ -292,16 +292,9 @@ func sessionFlags(o *options) []flag {
 			to:     yes(&o.record.all)},
 		{long: "older", value: "DAYS", on: "session-delete",
 			about: "delete the sessions of all directories that weren't used\nfor this many days, such as 90d",
-			to: func(v string) error {
-				n, err := strconv.Atoi(strings.TrimSuffix(v, "d"))
-				if err != nil || n < 1 {
-					return fmt.Errorf("expected a number of days such as 90d, got %q", v)
-				}
-				o.record.older = n
-				return nil
-			}},
+			to:    days(&o.record.older)},
 		{long: "days", value: "N", on: "usage", about: "days to look back, today included (default: 30)",
-			to: limit(&o.record.days)},
+			to: days(&o.record.days)},
 		{long: "format", value: "FORMAT", on: "session-export",
 			about: "format of the export: md (default), html or json",
 			among: []string{"md", "html", "json"},
@@ -380,8 +373,8 @@ func recorded(ctx context.Context, env Env, o *options) (*recording.Options, err
 	case r.id != "":
 		out.Resume, err = record.Of(directory).Find(r.id)
 		var unknown *journal.UnknownError
-		var names *record.NameError
-		if errors.As(err, &unknown) && !startsUUID(r.id) || errors.As(err, &names) && env.Terminal {
+		var many *journal.AmbiguousError
+		if (errors.As(err, &unknown) || errors.As(err, &many) && env.Terminal) && !startsUUID(r.id) {
 			out.Resume, err = chooseSession(ctx, env, directory, r.id)
 		}
 	default:

@@ -72,6 +72,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		can |= slash.Copies
 	}
 	h.session, h.commands, h.files = s, slash.New(s, can), files.New(s.Directory.Path)
+	s.Begin = h.conversation
 	h.continues = s.Resumed.Title() != ""
 	h.all.follow(h)
 	defer h.all.end()

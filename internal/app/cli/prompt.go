@@ -64,6 +64,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(console.NewAsker(env.streams(), side).Ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
+	s.Begin = func(ctx context.Context) (*session.Conversation, error) { return beginForCommand(ctx, s, o) }
 	said, isCommand, err := commands.Expand(ctx, w.prompt)
 	if err != nil {
 		return refuse(env, o, err)
@@ -111,6 +112,15 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return exitf(exitTools, "a call failed or was denied (--strict-tools)")
 	}
 	return nil
+}
+
+// beginForCommand begins the conversation of a session for a command that needs it: no prompt follows.
+func beginForCommand(ctx context.Context, s *session.Session, o *options) (*session.Conversation, error) {
+	m, err := s.Models.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o)}), nil
 }
 
 // background moves what runs to the background, because the user does not want to wait.

@@ -335,9 +335,13 @@ func runUsage(ctx context.Context, env Env, o *options, _ []string) error {
 	now := time.Now()
 	since := time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, time.Local)
 	rows, err := spending.Since(ctx, directory, since)
-	switch {
-	case err != nil:
+	if rows == nil {
 		return err
+	}
+	if err != nil {
+		env.tell(err.Error()) // the others count
+	}
+	switch {
 	case o.json:
 		return printJSON(env.Stdout, rows)
 	case len(rows) == 0:

@@ -163,6 +163,7 @@ func (h *screenHost) another(o options, record *recording.Options) (*screenHost,
 		return nil, err
 	}
 	next.session, next.commands, next.files = s, h.commands.For(s), files.New(s.Directory.Path)
+	s.Begin = next.conversation
 	next.continues = s.Resumed.Title() != ""
 	s.Executor.Ask = s.Asking(h.front.Ask)
 	return next, nil

@@ -109,10 +109,8 @@ func Start(ctx context.Context, s *Session, g Goal) (*Pursuit, error) {
 		p.Time = math.MaxInt64
 	}
 	p.before, _ = s.Models.Cost()
-	name := s.Models.Name()
-	if _, priced := s.Pricing[name]; p.Cost > 0 && !priced {
-		return nil, project.Errorf(project.ErrPrompt, "can't limit the cost of the goal: the price of %s is unknown\n"+
-			"Set modelPricing, or omit the limit.", name)
+	if err := p.priced(s.Models.Name()); err != nil {
+		return nil, err
 	}
 	t, call, err := p.call()
 	if err != nil {
@@ -130,6 +128,15 @@ func Start(ctx context.Context, s *Session, g Goal) (*Pursuit, error) {
 		return nil, project.Errorf(project.ErrPrompt, "can't check the goal: %s: %s", p.Command, d.Why())
 	}
 	return nil, p.unchecked(d.Why())
+}
+
+// priced returns an error if the cost is limited, and what a model costs is unknown.
+func (p *Pursuit) priced(name string) error {
+	if _, priced := p.session.Pricing[name]; p.Cost <= 0 || priced {
+		return nil
+	}
+	return project.Errorf(project.ErrPrompt, "can't limit the cost of the goal: the price of %s is unknown\n"+
+		"Set modelPricing, or omit the limit.", name)
 }
 
 // Message tells the model about the goal.
@@ -181,7 +188,7 @@ func (p *Pursuit) Pursue(ctx context.Context, work func(ctx context.Context, mor
 		err = cause
 	}
 	var retried *model.Error
-	if errors.As(err, &retried) && parent.Err() == nil {
+	if errors.As(err, &retried) && parent.Err() == nil && p.session.HasUser {
 		return false, err
 	}
 	p.session.Notice(p.report(err))
@@ -208,12 +215,7 @@ func (p *Pursuit) check(ctx context.Context) (more string, err error) {
 			}
 			return s.Executor.Policy(r)
 		},
-		Ask: func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-			if f, again := effects(r); f != nil && !again {
-				return nothing, nil
-			}
-			return s.Executor.Ask(ctx, r, why)
-		},
+		Ask: s.Executor.Ask,
 	}
 	o := own.Run(ctx, call)
 	switch {
@@ -289,8 +291,12 @@ func (p *Pursuit) Observe(e agent.Event) {
 		p.note(e.Changes)
 	case agent.Answered:
 		cost, _ := p.session.Models.Cost()
-		if p.Cost > 0 && cost-p.before >= p.Cost && p.stop != nil {
-			p.stop(fmt.Errorf("the goal cost $%.2f: %w", cost-p.before, ErrCost))
+		err := p.priced(e.Model) // it may be a fallback
+		if p.Cost > 0 && cost-p.before >= p.Cost {
+			err = fmt.Errorf("the goal cost $%.2f: %w", cost-p.before, ErrCost)
+		}
+		if err != nil && p.stop != nil {
+			p.stop(err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -109,5 +110,39 @@ func TestTestFiles(t *testing.T) {
 		if got := testFile().MatchString(path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
+	}
+}
+
+// A model's failure ends a goal with its report if there is no user who can retry: without it, changed tests were hidden.
+func TestFailureOfAModel(t *testing.T) {
+	down := model.Errorf(model.ErrServer, "status 500")
+	for _, hasUser := range []bool{true, false} {
+		p, told := start(t, &shell{}, Goal{Command: "go test"})
+		p.session.HasUser = hasUser
+		p.Observe(agent.Changed{Changes: tool.Changes{List: []tool.Change{{Path: "a_test.go"}}}})
+		ended, err := p.Pursue(t.Context(), func(context.Context, string) error { return down })
+		said := strings.Join(*told, "\n")
+		reported := strings.HasPrefix(said, "goal not reached: go test ") && strings.HasSuffix(said, "\nChanged test files: a_test.go")
+		if !errors.Is(err, model.ErrServer) || ended == hasUser || reported == hasUser {
+			t.Errorf("with a user %v: ended %v, %v, told %q", hasUser, ended, err, *told)
+		}
+	}
+}
+
+// A fallback whose price is unknown stops a goal with a limited cost: its answers cost nothing once.
+func TestFallbackWithoutPrice(t *testing.T) {
+	p, _ := start(t, &shell{}, Goal{Command: "go test"})
+	p.Cost, p.session.Pricing = 1, map[string]settings.Price{"main": {Input: 1}}
+	asked := 0
+	_, err := p.Pursue(t.Context(), func(ctx context.Context, _ string) error {
+		for _, name := range []string{"main", "other"} {
+			if asked++; ctx.Err() == nil {
+				p.Observe(agent.Answered{Model: name})
+			}
+		}
+		return ctx.Err()
+	})
+	if err == nil || !strings.Contains(err.Error(), "the price of other is unknown") || asked != 2 {
+		t.Errorf("%v after %d answers", err, asked)
 	}
 }

@@ -153,6 +153,9 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 		return agent.Answer{}, notSetUp
 	}
 	h.session.Outside.Connect()
+	h.session.Begin = func(waiting context.Context) (*session.Conversation, error) {
+		return h.conversation(ctx, waiting)
+	}
 	said, isCommand, err := h.expand(p)
 	if err != nil || said.ForPerson() {
 		h.out.Begin()

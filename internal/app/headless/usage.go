@@ -28,8 +28,11 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	var total used
 	models, days, sessions := map[string]*used{}, map[string]*used{}, map[string]bool{}
 	for s, err := range record.Of(h.session.Directory).Spent(since) {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			continue // the others count
 		}
 		sessions[s.Session] = true
 		total.add(s)

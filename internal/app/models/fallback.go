@@ -89,11 +89,14 @@ func (m *Models) Substitute(ctx context.Context, wanted, asked model.Model, fail
 			m.env.Warn("model.fallbacks: %s can't be used: %v", tool.Visible(name), err)
 			continue
 		}
-		if failed != nil && m.rests.first(name) {
-			m.env.Notice(fmt.Sprintf("%s failed: %s\nThe conversation continues with %s at %s. "+
-				"%s is asked again in %s.", tool.Visible(asked.Name()),
-				strings.SplitN(failed.Error(), "\n", 2)[0], tool.Visible(name),
-				next.where.URL, tool.Visible(wanted.Name()), humanize.Wait(wait)))
+		if m.rests.first(name) {
+			cause := wanted.Name() + " failed before" // for another agent
+			if failed != nil {
+				cause = asked.Name() + " failed: " + strings.SplitN(failed.Error(), "\n", 2)[0]
+			}
+			m.env.Notice(fmt.Sprintf("%s\nThe conversation continues with %s at %s. %s is asked again in %s.",
+				tool.Visible(cause), tool.Visible(name), next.where.URL, tool.Visible(wanted.Name()),
+				humanize.Wait(wait)))
 		}
 		return next
 	}

@@ -160,13 +160,10 @@ func (p *play) all(e journal.Entry) error {
 // rest reports entries that can't be read.
 func (p *play) rest() error {
 	var broken *journal.BrokenError
-	switch {
-	case errors.As(p.feed.err, &broken):
-		p.notice(fmt.Sprintf("The rest of the journal can't be read: line %d is not a valid entry.", broken.Line))
-		return nil
-	case p.feed.err != nil:
+	if !errors.As(p.feed.err, &broken) {
 		return p.feed.err
 	}
+	p.notice("The rest of the journal can't be read. The cause is in 'adze session show'.") // it names a path
 	return nil
 }
 

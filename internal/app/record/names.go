@@ -15,21 +15,6 @@ import (
 // maxName is the maximum length of a session's name, in characters.
 const maxName = 60
 
-// NameError reports a word that is a part of the names of several sessions.
-type NameError struct {
-	Word    string
-	Matches []journal.Info
-}
-
-func (e *NameError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d sessions have %q in their names", len(e.Matches), e.Word)
-	for _, i := range e.Matches[:min(len(e.Matches), maxMatches)] {
-		fmt.Fprintf(&b, "\n  %s  %s", i.ID[:8], tool.Visible(i.Label()))
-	}
-	return b.String()
-}
-
 // Find returns the ID of the session that a word names: by its whole name, by the start of its ID, or by a part of its
 // name, in any case. Names of the directory's sessions come before those of others.
 func (f Sessions) Find(word string) (string, error) {
@@ -48,14 +33,18 @@ func (f Sessions) Find(word string) (string, error) {
 	if !errors.As(err, &unknown) {
 		return id, err
 	}
-	switch found := f.named(all, word, containsFold); len(found) {
+	found := f.named(all, word, containsFold)
+	switch len(found) {
 	case 0:
 		return "", err
 	case 1:
 		return found[0].ID, nil
-	default:
-		return "", &NameError{word, found}
 	}
+	many := &journal.AmbiguousError{Word: word}
+	for _, i := range found {
+		many.Matches = append(many.Matches, i.ID[:8]+"  "+tool.Visible(i.Label()))
+	}
+	return "", many
 }
 
 func containsFold(name, part string) bool {

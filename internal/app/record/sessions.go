@@ -41,7 +41,6 @@ func Of(d project.Directory) Sessions { return Sessions{journal.Sessions{Home: d
 func SessionError(err error) error {
 	var unknown *journal.UnknownError
 	var many *journal.AmbiguousError
-	var names *NameError
 	var used *journal.InUseError
 	var taken *journal.ExistsError
 	var foreign *journal.ForeignError
@@ -53,16 +52,15 @@ func SessionError(err error) error {
 	case errors.As(err, &unknown):
 		next = "See 'adze session list --all'."
 	case errors.As(err, &many):
-		next = "Use more characters of one of these: " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)],
-			", ")
-	case errors.As(err, &names):
-		next = "Use more of the name, or an ID."
+		next = "Use more of one of these:\n  " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)], "\n  ")
 	case errors.As(err, &used):
 		next = "Close it there, or continue a copy with --fork-session."
 	case errors.As(err, &taken):
 		next = "Use another ID, or continue it with --resume."
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
+	case errors.As(err, &broken) && broken.Damage != nil:
+		next = "'adze session show' and 'adze session export' can read the entries before the damage."
 	case errors.As(err, &broken):
 		return Errorf("line %d of the session's journal can't be read: not a valid entry\nThe "+
 			"journal is %s.", broken.Line, broken.Path)
@@ -160,7 +158,10 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		write = export.JSON
 	}
 	empty := true
-	for range log.Read(1) {
+	for _, err := range log.Read(1) {
+		if err != nil { // nothing can be read
+			return Errorf("%v", err)
+		}
 		empty = false
 		break
 	}
@@ -171,8 +172,6 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 	err = writeMasked(w, func(out io.Writer) error { return write(out, log.Read(1), f.Store()) })
 	switch {
 	case err != nil:
-	case log.Repair.Damage != nil:
-		f.directory.Env.Warn("%v; what follows is missing here", log.Repair.Damage)
 	case log.Torn():
 		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
 )
@@ -118,5 +119,42 @@ func TestFallback(t *testing.T) {
 	}
 	if n := len(main.Requests()); n != 4 {
 		t.Errorf("%d requests to the first model, of which 2 while it was busy", n)
+	}
+}
+
+// The host is named before the first request to it, even if an agent begins with a model that failed for another agent:
+// its conversation once went to another company without a word.
+func TestEachHostIsNamed(t *testing.T) {
+	d := newDesk(t)
+	set := `{"model":{"name":"main","fallbacks":["other"]},"modelProviders":{"openai":[{"id":"main","baseUrl":"http://127.0.0.1:1/v1"},
+		{"id":"other","baseUrl":"http://127.0.0.1:2/v1","fallbacks":["third"]},{"id":"third","baseUrl":"http://127.0.0.1:3/v1"}]}}`
+	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(set), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.try(&recording.Options{Off: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	main, err := s.Models.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := model.Errorf(model.ErrServer, "status 529")
+	other := s.Models.Substitute(t.Context(), main, main, busy)
+	if none := s.Models.Substitute(t.Context(), main, other, busy); none != nil {
+		t.Errorf("%s has another fallback", none.Name())
+	}
+	if third := s.Models.Substitute(t.Context(), other, other, nil); third.Name() != "third" {
+		t.Errorf("got %s", third.Name())
+	}
+	want := []string{
+		"main failed: status 529\nThe conversation continues with other at http://127.0.0.1:2/v1.",
+		"other failed before\nThe conversation continues with third at http://127.0.0.1:3/v1.",
+	}
+	for _, notice := range want {
+		if told := strings.Join(d.told, "\n"); strings.Count(told, notice) != 1 {
+			t.Errorf("told: %s", told)
+		}
 	}
 }

@@ -69,6 +69,8 @@ type Session struct {
 	Recorder     *recording.Recorder // nil: nothing is recorded
 	Resumed      *recording.Resumed  // the session that Converse continues; nil: it is new, or continued
 	Conversation *Conversation       // nil before Converse
+	// Begin is set by front ends that call Converse for the first prompt: it calls Converse, for a command before it.
+	Begin func(context.Context) (*Conversation, error)
 
 	lines shellread.Lines // of its calls
 	long  results

@@ -242,6 +242,11 @@ func slashMemory(_ context.Context, s *session.Session, _ string) (Expansion, er
 }
 
 func slashCompress(ctx context.Context, s *session.Session, focus string) (Expansion, error) {
+	if s.Resumed != nil && s.Begin != nil {
+		if _, err := s.Begin(ctx); err != nil {
+			return Expansion{}, err
+		}
+	}
 	if s.Conversation == nil {
 		return Expansion{Print: "Nothing to compact: the conversation has not started."}, nil
 	}

@@ -4,6 +4,7 @@ package spending
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -31,17 +32,22 @@ type Row struct {
 	usage model.Usage
 }
 
-// Since returns what the sessions of all directories used since the beginning of a day, the last days first.
+// Since returns what the sessions of all directories used since the beginning of a day, the last days first. The error
+// is about journals that can't be read to their ends; the others count.
 func Since(ctx context.Context, directory project.Directory, day time.Time) ([]*Row, error) {
 	set, _, err := directory.Settings()
 	if err != nil {
 		return nil, err
 	}
-	rows := []*Row{}
+	rows, errs := []*Row{}, []error{}
 	index := map[[2]string]*Row{}
 	for s, err := range record.Of(directory).Spent(day) {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
 		key := [2]string{s.At.Local().Format(time.DateOnly), s.Model}
 		if index[key] == nil {
@@ -62,7 +68,7 @@ func Since(ctx context.Context, directory project.Directory, day time.Time) ([]*
 		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(b.Input+b.Output, a.Input+a.Output),
 			cmp.Compare(a.Model, b.Model))
 	})
-	return rows, nil
+	return rows, errors.Join(errs...)
 }
 
 // Print prints rows as a table, with their total.
