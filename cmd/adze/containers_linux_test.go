@@ -33,7 +33,7 @@ const (
 )
 
 var containers = []container{
-	{name: "Docker's default seccomp profile", kernel: "docker", ls: "try", touch: "try", doctor: inReadOnly},
+	{name: "Docker's default seccomp profile", kernel: dockerKernel, ls: "try", touch: "try", doctor: inReadOnly},
 	{name: "no user namespaces", kernel: "a container", ls: "try", touch: "try", doctor: inReadOnly},
 	{name: "no Landlock (Linux before 5.13)", kernel: "no Landlock", ls: "allow", touch: "ask", doctor: "✗ Landlock: this kernel doesn't support Landlock"},
 	{name: "no Landlock, user namespaces and seccomp filters", kernel: "nothing", ls: "allow", touch: "ask", doctor: "✗ read-only: none; No sandbox is available"},

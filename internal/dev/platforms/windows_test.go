@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -28,6 +30,7 @@ func TestWindows(t *testing.T) {
 		{"sessions", false, sessions},
 		{"undo", false, undo},
 		{"MCP", false, protocol},
+		{"children of MCP servers", false, childrenOfServers},
 		{"commands with cmd", false, cmdCommands},
 		{"PowerShell as text", false, powerShellText},
 		{"archive", false, archive},
@@ -143,6 +146,16 @@ func namesOfWindows(t *testing.T, w *workspace) {
 	w.holds(t, "slash/a.txt", "1")
 }
 
+// driveC returns the directory of the drive C:.
+func (w *workspace) driveC() string {
+	for _, kv := range w.env {
+		if prefix, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
+			return filepath.Join(prefix, "drive_c")
+		}
+	}
+	return ""
+}
+
 // list returns all paths of the workspace.
 func (w *workspace) list(t *testing.T) (paths []string) {
 	t.Helper()
@@ -159,13 +172,7 @@ func (w *workspace) list(t *testing.T) (paths []string) {
 // rulesOfWindows: a deny rule matches a file by all its names, and commands don't read other drives without approval. Nothing
 // runs: a file is in the place of Git's bash.
 func rulesOfWindows(t *testing.T, w *workspace) {
-	var prefix string
-	for _, kv := range w.env {
-		if value, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
-			prefix = value
-		}
-	}
-	bash := filepath.Join(prefix, "drive_c/Program Files/Git/bin/bash.exe")
+	bash := filepath.Join(w.driveC(), "Program Files/Git/bin/bash.exe")
 	if err := os.MkdirAll(filepath.Dir(bash), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -226,36 +233,68 @@ func cmdCommands(t *testing.T, w *workspace) {
 
 	// The parent exits at once, and its child has no other tie to the command than the job.
 	log := filepath.Join(w.dir, "log")
-	size := func() int64 {
-		info, err := os.Stat(log)
-		if err != nil {
-			return 0
-		}
-		return info.Size()
-	}
 	line := fmt.Sprintf(`"%s" parent "%s" & ping -n 600 127.0.0.1`, w.native(w.helper), w.native(log))
 	w.served(t, asks("c0", "run_shell_command", map[string]any{"command": line, "timeout": 4000}), openaitest.Answer{Expect: []string{"imed out"}, Text: "done"})
 	w.ok(t, []string{"-p", "go", "--yolo"}, "done")
-	if size() == 0 {
+	w.endedAfterWriting(t, log)
+}
+
+// endedAfterWriting waits until the child of a helper has ended, which has written to a log.
+func (w *workspace) endedAfterWriting(t *testing.T, log string) {
+	t.Helper()
+	if sizeOf(log) == 0 {
 		t.Error("the child didn't run")
 	}
 	waittest.Until(t, "the child is gone", func() bool {
-		before := size()
+		before := sizeOf(log)
 		r := w.adze(t, "version") // takes longer than the child's pause
-		return r.code == 0 && size() == before
+		return r.code == 0 && sizeOf(log) == before
 	})
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// childrenOfServers: what an MCP server starts ends with it: when Adze ends, and when Adze is killed.
+func childrenOfServers(t *testing.T, w *workspace) {
+	for _, killed := range []bool{false, true} {
+		log := filepath.Join(w.dir, fmt.Sprint("log-", killed))
+		w.ok(t, []string{"mcp", "add", "peer", w.native(w.helper), "mcp", w.native(log)})
+		calls := []openaitest.Answer{
+			asks("c0", "peer__echo", map[string]any{"text": "hello"}), {Expect: []string{"heard hello"}, Text: "done"},
+		}
+		if killed {
+			calls[1].Faults = openaitest.Faults{Split: 1, Pause: modeltest.Duration(time.Minute)}
+		}
+		s := w.served(t, calls...)
+		run := w.command("-p", "go", "--yolo")
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if killed {
+			waittest.Until(t, "the second request", func() bool { return len(s.Requests()) == 2 })
+			waittest.Until(t, "the child writes", func() bool { return sizeOf(log) > 0 })
+			if err := run.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := run.Wait(); (err == nil) == killed {
+			t.Errorf("killed %v: %v", killed, err)
+		}
+		w.endedAfterWriting(t, log)
+		w.ok(t, []string{"mcp", "remove", "peer"})
+	}
 }
 
 // powerShellText: with Windows' own PowerShell, the prompt tells the model to write for it, and every command asks. It isn't run: wine's
 // does nothing.
 func powerShellText(t *testing.T, w *workspace) {
-	var prefix string
-	for _, kv := range w.env {
-		if value, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
-			prefix = value
-		}
-	}
-	own := filepath.Join(prefix, "drive_c/windows/system32/WindowsPowerShell")
+	own := filepath.Join(w.driveC(), "windows/system32/WindowsPowerShell")
 	if err := os.MkdirAll(filepath.Join(own, "v1.0"), 0o755); err != nil {
 		t.Fatal(err)
 	}
