@@ -26,6 +26,7 @@ func TestWindows(t *testing.T) {
 		{"file tools", true, fileTools},
 		{"names", false, namesOfWindows},
 		{"rules", false, rulesOfWindows},
+		{"rules of file tools", false, rulesOfFileTools},
 		{"-p", true, prompt},
 		{"sessions", false, sessions},
 		{"undo", false, undo},
@@ -211,6 +212,84 @@ func rulesOfWindows(t *testing.T, w *workspace) {
 			t.Errorf("%s: %s", line, got)
 		}
 	}
+}
+
+// rulesOfFileTools: a deny rule on a file holds for every tool and every name by which Windows finds the file, in the mode that
+// approves the rest. Other files of the same directory can be read and written.
+func rulesOfFileTools(t *testing.T, w *workspace) {
+	const secret = "the content of the file"
+	w.write(t, "dir/my secret.txt", secret)
+	w.write(t, "dir/other.txt", "other")
+	w.ok(t, []string{"config", "set", "permissions.deny", `["Read(/dir/my secret.txt)","Edit(/dir/my secret.txt)"]`})
+	whole := w.native(w.dir) + `\dir\my secret.txt`
+	var calls []openaitest.Call
+	add := func(tool string, args map[string]any) {
+		text, _ := json.Marshal(args)
+		calls = append(calls, openaitest.Call{ID: fmt.Sprint("c", len(calls)), Name: tool, Args: text})
+	}
+	for _, path := range []string{
+		"dir/my secret.txt", `dir\my secret.txt`, `DIR\My Secret.TXT`, "dir/my secret.txt.", "dir/my secret.txt ", "dir/my secret.txt. .", "dir./my secret.txt",
+		"dir/my secret.txt::$DATA", "dir/my secret.txt:x", "dir/missing/../my secret.txt", "dir//my secret.txt", whole, strings.ReplaceAll(whole, `\`, "/"),
+		strings.ToLower(whole[:2]) + whole[2:], `\\?\` + whole, `\\.\` + whole, `\\?\UNC\localhost\z$` + whole[2:], `\\localhost\z$` + whole[2:], whole[:2] + "dir/my secret.txt",
+		"/z" + w.dir + "/dir/my secret.txt", w.dir + "/dir/my secret.txt", `dir\MYSECR~1.TXT`, w.short(t, whole),
+	} {
+		add("read_file", map[string]any{"absolute_path": path})
+		add("read_many_files", map[string]any{"paths": []string{path}})
+		add("grep_search", map[string]any{"pattern": "content", "path": path})
+		add("write_file", map[string]any{"file_path": path, "content": "overwritten"})
+		add("edit", map[string]any{"file_path": path, "old_string": "content", "new_string": "overwritten"})
+	}
+	add("grep_search", map[string]any{"pattern": "content"})
+	add("read_file", map[string]any{"absolute_path": `dir\OTHER.txt`})
+	add("write_file", map[string]any{"file_path": `DIR\new.txt`, "content": "new"})
+	before := w.list(t)
+	s := w.served(t, openaitest.Answer{Calls: calls}, openaitest.Answer{Text: "done"})
+	w.ok(t, []string{"-p", "go", "--yolo"}, "done")
+	body := string(s.Requests()[1].Body)
+	for i, c := range calls[:len(calls)-2] {
+		result := resultOf(body, c.ID)
+		if strings.Contains(result, secret) || result == "" {
+			t.Errorf("call %d, %s %s: %s", i, c.Name, c.Args, result)
+		}
+	}
+	if got := resultOf(body, calls[len(calls)-2].ID); !strings.Contains(got, "other") {
+		t.Errorf("other.txt: %s", got)
+	}
+	w.holds(t, "dir/my secret.txt", secret)
+	w.holds(t, "dir/new.txt", "new")
+	if after := w.list(t); len(after) != len(before)+1 {
+		t.Errorf("%q, before %q", after, before)
+	}
+}
+
+// resultOf returns the result of a call in a request.
+func resultOf(body, id string) string {
+	var request struct {
+		Messages []struct {
+			ID      string `json:"tool_call_id"`
+			Content any    `json:"content"`
+		} `json:"messages"`
+	}
+	json.Unmarshal([]byte(body), &request)
+	for _, m := range request.Messages {
+		if m.ID == id {
+			text, _ := json.Marshal(m.Content)
+			return string(text)
+		}
+	}
+	return ""
+}
+
+// short returns the name of a file in 8.3 form.
+func (w *workspace) short(t *testing.T, path string) string {
+	t.Helper()
+	cmd := w.machine.command(w.helper, "short", path)
+	cmd.Env = w.environ()
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "~") {
+		t.Errorf("%s has no short name: %q %v", path, out, err)
+	}
+	return string(out)
 }
 
 // cmdCommands: without bash and PowerShell, cmd runs commands as they are written, each with approval, and a timeout ends all

@@ -2,6 +2,7 @@
 //
 //	helper mcp [LOG]        an MCP server; with a log, a child of it writes there
 //	helper parent LOG       exits, and leaves a child that writes to the log
+//	helper short PATH       prints the name of a file in 8.3 form, on Windows
 package main
 
 import (
@@ -30,6 +31,8 @@ func main() {
 		server.Run(context.Background(), &mcp.StdioTransport{})
 	case "parent": // exits, and leaves a child
 		spawn(os.Args[2])
+	case "short":
+		short(os.Args[2])
 	case "child":
 		for {
 			f, err := os.OpenFile(os.Args[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
