@@ -2,6 +2,7 @@ package platforms
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,12 +69,17 @@ func inWine(t *testing.T) *machine {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 		}
 	}
-	do("", "", wine, "wineboot", "-i")
-	t.Cleanup(func() { // it may have ended
-		stop := exec.Command(strings.TrimSuffix(wine, "64")+"server64", "-k", "-w")
-		stop.Env = append(os.Environ(), m.env...)
-		stop.Run()
-	})
+	server := strings.TrimSuffix(wine, "64") + "server64"
+	start := func(name string, args ...string) error { // without pipes, which what it starts would keep open
+		cmd := exec.Command(name, args...)
+		cmd.Env = append(os.Environ(), m.env...)
+		return cmd.Run()
+	}
+	// Without -p the server ends with each program, and starts all services for the next one.
+	if err := errors.Join(os.Mkdir(prefix, 0o700), start(server, "-p"), start(wine, "wineboot", "-i")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { start(server, "-k", "-w") })
 	system := filepath.Join(prefix, "drive_c/windows/system32")
 	do(system, "", assembler, "-o", "empty.o", os.DevNull)
 	do(system, stub, "x86_64-w64-mingw32-dlltool", "-d", "/dev/stdin", "-e", "exports.o")
@@ -231,7 +237,7 @@ func rulesOfFileTools(t *testing.T, w *workspace) {
 		"dir/my secret.txt", `dir\my secret.txt`, `DIR\My Secret.TXT`, "dir/my secret.txt.", "dir/my secret.txt ", "dir/my secret.txt. .", "dir./my secret.txt",
 		"dir/my secret.txt::$DATA", "dir/my secret.txt:x", "dir/missing/../my secret.txt", "dir//my secret.txt", whole, strings.ReplaceAll(whole, `\`, "/"),
 		strings.ToLower(whole[:2]) + whole[2:], `\\?\` + whole, `\\.\` + whole, `\\?\UNC\localhost\z$` + whole[2:], `\\localhost\z$` + whole[2:], whole[:2] + "dir/my secret.txt",
-		"/z" + w.dir + "/dir/my secret.txt", w.dir + "/dir/my secret.txt", `dir\MYSECR~1.TXT`, w.short(t, whole),
+		"/z" + w.dir + "/dir/my secret.txt", w.dir + "/dir/my secret.txt", w.short(t, whole), `\??\` + whole,
 	} {
 		add("read_file", map[string]any{"absolute_path": path})
 		add("read_many_files", map[string]any{"paths": []string{path}})

@@ -53,7 +53,7 @@ func startBare(s *spec, _ *ledger) (tree, *os.File, *ledgerEntry, error) {
 	return t, r, nil, nil
 }
 
-// startInJob starts a process in a job of its own.
+// startInJob starts a process in a new job.
 func startInJob(path string, argv []string, attr *os.ProcAttr) (*os.Process, *jobobject.Job, error) {
 	job, err := jobobject.Open()
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package jobobject contains a process of Windows and all processes that it starts, so that they can be killed together.
+// Package jobobject contains a process of Windows and all processes that it starts, so that they can be killed
+// together.
 //
 //	cmd.SysProcAttr = jobobject.Attributes()
 //	job, err := jobobject.Open()
