@@ -1,5 +1,5 @@
-// Package fenced reads the code blocks of a Markdown page, so that tests can run what a page shows, and writes the parts
-// of it that tests make.
+// Package fenced reads the code blocks of a Markdown page, so that tests can run what a page shows, and writes the
+// parts of it that tests make.
 package fenced
 
 import (
