@@ -171,7 +171,7 @@ release: ## the files of a release: VERSION=v1.2.0
 # leaves packages out, an empty TARGETS the other platforms.
 TARGETS ?= all
 test-release: ## tests of a release; downloads nfpm
-	GOFLAGS="$(GOFLAGS) $(PLAIN)" ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
+	GOFLAGS="$(GOFLAGS) $(PLAIN)" ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 60m ./internal/dev/release
 	ADZE_RELEASE=1 $(TESTS) -count=1 -run '^TestFreshClone$$' ./cmd/adze
 
 # Adze beside other coding agents from npm, at fixed versions, with the same scripted model. Some of their packages for other

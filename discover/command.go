@@ -274,20 +274,23 @@ func (c child) run(ctx context.Context) (ended, error) {
 	full := func() { stop(fmt.Errorf("stopped after printing more than %d MB", maxOutput>>20)) }
 	stdout, stderr := proc.NewBeginning(maxOutput, full), proc.NewBeginning(maxOutput, full)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	stdio.OwnGroup(cmd)
-	cmd.WaitDelay = stdio.Drain
-	cmd.Cancel = func() error {
-		time.AfterFunc(stdio.KillGrace, func() { stdio.KillGroup(cmd) })
-		return stdio.TermGroup(cmd)
-	}
-	if err := cmd.Start(); err != nil {
+	group, err := stdio.NewGroup(cmd)
+	if err != nil {
 		return ended{}, stdio.StartError(c.argv[0], err)
 	}
-	err := cmd.Wait()
-	stdio.KillGroup(cmd) // processes that it left behind
+	cmd.WaitDelay = stdio.Drain
+	cmd.Cancel = func() error {
+		time.AfterFunc(stdio.KillGrace, func() { group.Kill() })
+		return group.Term()
+	}
+	if err := group.Start(); err != nil {
+		return ended{}, stdio.StartError(c.argv[0], err)
+	}
+	err = cmd.Wait()
+	group.Kill() // processes that it left behind
 	e := ended{
 		stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(),
-		signal: stdio.SignalOf(cmd),
+		signal: group.Signal(),
 	}
 	var exit *exec.ExitError
 	switch {

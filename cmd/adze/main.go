@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/cli"
 	"github.com/adze-dev/adze/internal/app/supervisor"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 func main() {
@@ -17,6 +19,10 @@ func main() {
 }
 
 func run() int {
+	if err := proc.CheckLimits(); err != nil {
+		fmt.Fprintln(os.Stderr, "adze:", err)
+		return 1
+	}
 	return runIn(cli.FromOS(buildVersion(), builtin.Helper(supervisor.Helper)))
 }
 

@@ -9,3 +9,5 @@ func otherUsersTokens(t *testing.T, _ house, _ []string) {
 }
 
 func sendRaw() {}
+
+func withKernel() {}

@@ -85,15 +85,9 @@ func (d *disk) Resolve(path string) string {
 	return "*"
 }
 
-// remote reports whether a path names another machine that isn't part of the workspace: looking at //server/share
-// connects to the server, and logs in there.
+// remote reports whether a path isn't on a drive of this machine.
 func (d *disk) remote(path string) bool {
-	slashed := func(path string) string { return strings.ToLower(strings.ReplaceAll(path, `\`, "/")) }
-	path = slashed(path)
-	return d.options.windows && strings.HasPrefix(path, "//") &&
-		!slices.ContainsFunc(d.options.roots, func(root string) bool {
-			return strings.HasPrefix(path+"/", slashed(root)+"/")
-		})
+	return d.options.windows && names.Elsewhere(path, d.options.roots)
 }
 
 // errTooMuch reports that a limit was reached.

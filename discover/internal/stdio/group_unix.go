@@ -11,34 +11,37 @@ import (
 // KillGrace is the time between SIGTERM and SIGKILL.
 const KillGrace = 100 * time.Millisecond
 
-// OwnGroup makes the command the leader of a new process group, so that its child processes can be stopped with it.
-func OwnGroup(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
+// Group is a command with its child processes, in a process group.
+type Group struct{ cmd *exec.Cmd }
+
+// NewGroup prepares a command to start as a group.
+func NewGroup(cmd *exec.Cmd) (*Group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return &Group{cmd}, nil
 }
 
-// signalGroup sends a signal to the command's process group.
-func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
-	if cmd.Process == nil {
+// Start starts the command.
+func (g *Group) Start() error { return g.cmd.Start() }
+
+func (g *Group) send(sig syscall.Signal) error {
+	if g.cmd.Process == nil {
 		return nil
 	}
-	return syscall.Kill(-cmd.Process.Pid, sig)
+	return syscall.Kill(-g.cmd.Process.Pid, sig)
 }
 
-// TermGroup asks a command and its child processes to exit.
-func TermGroup(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGTERM) }
+// Term asks the group to exit.
+func (g *Group) Term() error { return g.send(syscall.SIGTERM) }
 
-// KillGroup kills a command and its child processes.
-func KillGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGKILL) }
+// Kill kills the group.
+func (g *Group) Kill() { g.send(syscall.SIGKILL) }
 
-// SignalOf returns the name of the signal that killed the command, or "".
-func SignalOf(cmd *exec.Cmd) string {
-	if cmd.ProcessState == nil {
+// Signal returns the name of the signal that killed the command, or "".
+func (g *Group) Signal() string {
+	if g.cmd.ProcessState == nil {
 		return ""
 	}
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	if ws, ok := g.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return ws.Signal().String()
 	}
 	return ""

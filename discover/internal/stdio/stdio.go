@@ -63,10 +63,11 @@ func (e *NotReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.
 // Unlike the SDK's transport, it reads lines of any length in bounded memory, skips invalid messages, limits pending
 // requests, can cancel a write, keeps stderr, and stops the whole process group.
 type Process struct {
-	cmd  *exec.Cmd
-	log  *Log
-	exit chan struct{} // closed when the command has exited
-	gone chan struct{} // closed when its remaining processes are stopped
+	cmd   *exec.Cmd
+	group *Group
+	log   *Log
+	exit  chan struct{} // closed when the command has exited
+	gone  chan struct{} // closed when its remaining processes are stopped
 
 	launcher bool            // it may install the server first
 	install  time.Duration   // how long the install may continue when the server is stopped
@@ -111,7 +112,6 @@ func Start(c Command, log *Log) (*Process, error) {
 	if info, err := os.Stat(cmd.Dir); cmd.Dir != "" && (err != nil || !info.IsDir()) {
 		return nil, fmt.Errorf("start %s: directory not found: %s", c.Path, cmd.Dir)
 	}
-	OwnGroup(cmd)
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -127,7 +127,10 @@ func Start(c Command, log *Log) (*Process, error) {
 		return nil, errors.Join(err, in.Close(), stdin.Close(), stdout.Close(), out.Close())
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
-	err = cmd.Start()
+	group, err := NewGroup(cmd)
+	if err == nil {
+		err = group.Start()
+	}
 	in.Close()
 	out.Close()
 	errs.Close()
@@ -138,7 +141,8 @@ func Start(c Command, log *Log) (*Process, error) {
 		return nil, StartError(c.Path, err)
 	}
 	p := &Process{
-		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
+		cmd: cmd, group: group, log: log, exit: make(chan struct{}), gone: make(chan struct{}),
+		stdin: stdin, stdout: stdout,
 		launcher: c.Launcher, install: c.Install, urgent: c.Urgent,
 		writing: make(chan struct{}, 1), lines: lines.New(stdout, MaxMessage), stray: strayOutput{log: log},
 	}
@@ -156,16 +160,23 @@ func (p *Process) attend(stderr *os.File) {
 	}()
 	p.cmd.Wait()
 	// It may exit by itself at the moment when it is being stopped. The exit status shows which it was.
-	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && SignalOf(p.cmd) != "")
+	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && p.group.Signal() != "")
 	select { // its last output; a process that it left behind may keep the pipe open
 	case <-copied:
 	case <-time.After(Drain):
 	}
-	stderr.SetReadDeadline(time.Now())
+	p.expire(stderr.SetReadDeadline)
 	<-copied
 	stderr.Close()
 	close(p.exit)
-	time.AfterFunc(Drain, func() { p.stdout.SetReadDeadline(time.Now()) }) // likewise
+	time.AfterFunc(Drain, func() { p.expire(p.stdout.SetReadDeadline) }) // likewise
+}
+
+// expire ends a read or write of a pipe. Those of Windows have no deadlines, so their other ends must close.
+func (p *Process) expire(deadline func(time.Time) error) {
+	if errors.Is(deadline(time.Now()), os.ErrNoDeadline) {
+		p.terminate()
+	}
 }
 
 // Exit returns a channel that is closed when the command has exited.
@@ -308,7 +319,7 @@ func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if p.broken.Load() {
 		return io.ErrClosedPipe
 	}
-	stop := context.AfterFunc(ctx, func() { p.stdin.SetWriteDeadline(time.Now()) })
+	stop := context.AfterFunc(ctx, func() { p.expire(p.stdin.SetWriteDeadline) })
 	n, err := p.stdin.Write(append(data, '\n'))
 	if trace := httptrace.ContextClientTrace(ctx); n > 0 && trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{}) // the request may be sent from here on: see session.call
@@ -359,7 +370,7 @@ func (p *Process) Hurry() {
 func (p *Process) terminate() {
 	p.term.Do(func() {
 		p.termed.Store(true)
-		TermGroup(p.cmd)
+		p.group.Term()
 	})
 }
 
@@ -382,7 +393,7 @@ func (p *Process) insist() {
 	if p.answered.Load() {
 		return
 	}
-	TermGroup(p.cmd)
+	p.group.Term()
 	select {
 	case <-p.exit:
 	case <-time.After(insistence):
@@ -405,7 +416,7 @@ func (p *Process) finish() {
 			p.insist()
 		}
 	}
-	KillGroup(p.cmd)
+	p.group.Kill()
 	<-p.exit
 	p.stdout.Close()
 }
@@ -439,7 +450,7 @@ func (p *Process) Fate() string {
 		if !p.alone {
 			break
 		}
-		if s := SignalOf(p.cmd); s != "" {
+		if s := p.group.Signal(); s != "" {
 			return "the server was killed by signal " + s
 		}
 		return fmt.Sprintf("the server exited with code %d", p.cmd.ProcessState.ExitCode())

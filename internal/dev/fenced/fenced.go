@@ -1,10 +1,31 @@
-// Package fenced reads the code blocks of a Markdown page, so that tests can run what a page shows.
+// Package fenced reads the code blocks of a Markdown page, so that tests can run what a page shows, and writes the
+// parts of it that tests make.
 package fenced
 
 import (
+	"fmt"
 	"os"
 	"strings"
 )
+
+// Made compares the part of a page between two comments with what a test made, or writes it.
+func Made(page, begin, end, part string, write bool) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, closed := strings.Cut(rest, end)
+	switch {
+	case !found || !closed:
+		return fmt.Errorf("%s has no part between %q and %q", page, begin, end)
+	case old == part:
+		return nil
+	case write:
+		return os.WriteFile(page, []byte(before+begin+part+end+after), 0o644)
+	}
+	return fmt.Errorf("%s is stale", page)
+}
 
 // Block is a code block.
 type Block struct {

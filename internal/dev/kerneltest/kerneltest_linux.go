@@ -21,15 +21,6 @@ func places() map[string][]forbidden {
 	noLandlock := forbidden{unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS, 0}
 	noSeccomp := forbidden{unix.SYS_SECCOMP, unix.EPERM, 0}
 	noNamespaces := []forbidden{{unix.SYS_UNSHARE, unix.EPERM, 0}, {unix.SYS_CLONE, unix.EPERM, unix.CLONE_NEWUSER}}
-	// What Docker's default profile denies to a container without capabilities, of what Adze uses.
-	docker := append([]forbidden{{unix.SYS_CLONE3, unix.ENOSYS, 0}}, noNamespaces...)
-	for _, nr := range []uintptr{
-		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_SETNS, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
-		unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_BPF,
-		unix.SYS_KEYCTL, unix.SYS_CHROOT, unix.SYS_IO_URING_SETUP, unix.SYS_FANOTIFY_INIT,
-	} {
-		docker = append(docker, forbidden{nr, unix.EPERM, 0})
-	}
 	return map[string][]forbidden{
 		"no Landlock":      {noLandlock},
 		"a container":      noNamespaces,
@@ -38,7 +29,6 @@ func places() map[string][]forbidden {
 		"old mounts":       {{unix.SYS_MOUNT_SETATTR, unix.ENOSYS, 0}},
 		"no seccomp":       {noSeccomp},
 		"no keeper":        {{unix.SYS_PRCTL, unix.EINVAL, unix.PR_SET_CHILD_SUBREAPER}},
-		"docker":           docker,
 		"nothing":          append([]forbidden{noLandlock, noSeccomp}, noNamespaces...),
 	}
 }
@@ -52,7 +42,11 @@ func Become(place string) error {
 	if !ok {
 		return fmt.Errorf("restrict the kernel: unknown kernel %q", place)
 	}
-	code := program(all)
+	return Load(program(all))
+}
+
+// Load applies a filter of system calls to this process.
+func Load(code []unix.SockFilter) error {
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	runtime.LockOSThread() // both calls must be on one thread
 	defer runtime.UnlockOSThread()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/fenced"
 )
 
 // Values of the table in the README.
@@ -36,15 +38,6 @@ var features = []struct {
 // The table in the README says what make test-arm64 and make test-windows have shown.
 func TestTable(t *testing.T) {
 	const page, begin, end = "../../../README.md", "<!-- platforms -->\n", "<!-- TestTable in internal/dev/platforms -->\n"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	old, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no table of platforms", page)
-	}
 	arm64, windows := results(t, "arm64.txt"), results(t, "windows.txt")
 	rows := []string{"| |", "|---|", "| linux/amd64 |", "| linux/arm64, in qemu |", "| windows/amd64, in wine |", "| macOS, never run |"}
 	for _, f := range features {
@@ -71,11 +64,8 @@ func TestTable(t *testing.T) {
 		}
 	}
 	table := strings.Join(rows, "\n") + "\n"
-	if *update {
-		err = os.WriteFile(page, []byte(before+begin+table+end+after), 0o644)
-	}
-	if err != nil || old != table && !*update {
-		t.Errorf("%s is stale (%v): run go test ./internal/dev/platforms -run TestTable -update", page, err)
+	if err := fenced.Made(page, begin, end, table, *update); err != nil {
+		t.Errorf("%v: run go test ./internal/dev/platforms -run TestTable -update", err)
 	}
 }
 

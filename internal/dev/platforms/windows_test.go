@@ -2,6 +2,7 @@ package platforms
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/model/modeltest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -24,10 +27,12 @@ func TestWindows(t *testing.T) {
 		{"file tools", true, fileTools},
 		{"names", false, namesOfWindows},
 		{"rules", false, rulesOfWindows},
+		{"rules of file tools", false, rulesOfFileTools},
 		{"-p", true, prompt},
 		{"sessions", false, sessions},
 		{"undo", false, undo},
 		{"MCP", false, protocol},
+		{"children of MCP servers", false, childrenOfServers},
 		{"commands with cmd", false, cmdCommands},
 		{"PowerShell as text", false, powerShellText},
 		{"archive", false, archive},
@@ -64,12 +69,17 @@ func inWine(t *testing.T) *machine {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 		}
 	}
-	do("", "", wine, "wineboot", "-i")
-	t.Cleanup(func() { // it may have ended
-		stop := exec.Command(strings.TrimSuffix(wine, "64")+"server64", "-k", "-w")
-		stop.Env = append(os.Environ(), m.env...)
-		stop.Run()
-	})
+	server := strings.TrimSuffix(wine, "64") + "server64"
+	start := func(name string, args ...string) error { // without pipes, which what it starts would keep open
+		cmd := exec.Command(name, args...)
+		cmd.Env = append(os.Environ(), m.env...)
+		return cmd.Run()
+	}
+	// Without -p the server ends with each program, and starts all services for the next one.
+	if err := errors.Join(os.Mkdir(prefix, 0o700), start(server, "-p"), start(wine, "wineboot", "-i")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { start(server, "-k", "-w") })
 	system := filepath.Join(prefix, "drive_c/windows/system32")
 	do(system, "", assembler, "-o", "empty.o", os.DevNull)
 	do(system, stub, "x86_64-w64-mingw32-dlltool", "-d", "/dev/stdin", "-e", "exports.o")
@@ -143,6 +153,16 @@ func namesOfWindows(t *testing.T, w *workspace) {
 	w.holds(t, "slash/a.txt", "1")
 }
 
+// driveC returns the directory of the drive C:.
+func (w *workspace) driveC() string {
+	for _, kv := range w.env {
+		if prefix, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
+			return filepath.Join(prefix, "drive_c")
+		}
+	}
+	return ""
+}
+
 // list returns all paths of the workspace.
 func (w *workspace) list(t *testing.T) (paths []string) {
 	t.Helper()
@@ -159,13 +179,7 @@ func (w *workspace) list(t *testing.T) (paths []string) {
 // rulesOfWindows: a deny rule matches a file by all its names, and commands don't read other drives without approval. Nothing
 // runs: a file is in the place of Git's bash.
 func rulesOfWindows(t *testing.T, w *workspace) {
-	var prefix string
-	for _, kv := range w.env {
-		if value, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
-			prefix = value
-		}
-	}
-	bash := filepath.Join(prefix, "drive_c/Program Files/Git/bin/bash.exe")
+	bash := filepath.Join(w.driveC(), "Program Files/Git/bin/bash.exe")
 	if err := os.MkdirAll(filepath.Dir(bash), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +220,84 @@ func rulesOfWindows(t *testing.T, w *workspace) {
 	}
 }
 
+// rulesOfFileTools: a deny rule on a file holds for every tool and every name by which Windows finds the file, in the mode that
+// approves the rest. Other files of the same directory can be read and written.
+func rulesOfFileTools(t *testing.T, w *workspace) {
+	const secret = "the content of the file"
+	w.write(t, "dir/my secret.txt", secret)
+	w.write(t, "dir/other.txt", "other")
+	w.ok(t, []string{"config", "set", "permissions.deny", `["Read(/dir/my secret.txt)","Edit(/dir/my secret.txt)"]`})
+	whole := w.native(w.dir) + `\dir\my secret.txt`
+	var calls []openaitest.Call
+	add := func(tool string, args map[string]any) {
+		text, _ := json.Marshal(args)
+		calls = append(calls, openaitest.Call{ID: fmt.Sprint("c", len(calls)), Name: tool, Args: text})
+	}
+	for _, path := range []string{
+		"dir/my secret.txt", `dir\my secret.txt`, `DIR\My Secret.TXT`, "dir/my secret.txt.", "dir/my secret.txt ", "dir/my secret.txt. .", "dir./my secret.txt",
+		"dir/my secret.txt::$DATA", "dir/my secret.txt:x", "dir/missing/../my secret.txt", "dir//my secret.txt", whole, strings.ReplaceAll(whole, `\`, "/"),
+		strings.ToLower(whole[:2]) + whole[2:], `\\?\` + whole, `\\.\` + whole, `\\?\UNC\localhost\z$` + whole[2:], `\\localhost\z$` + whole[2:], whole[:2] + "dir/my secret.txt",
+		"/z" + w.dir + "/dir/my secret.txt", w.dir + "/dir/my secret.txt", w.short(t, whole), `\??\` + whole,
+	} {
+		add("read_file", map[string]any{"absolute_path": path})
+		add("read_many_files", map[string]any{"paths": []string{path}})
+		add("grep_search", map[string]any{"pattern": "content", "path": path})
+		add("write_file", map[string]any{"file_path": path, "content": "overwritten"})
+		add("edit", map[string]any{"file_path": path, "old_string": "content", "new_string": "overwritten"})
+	}
+	add("grep_search", map[string]any{"pattern": "content"})
+	add("read_file", map[string]any{"absolute_path": `dir\OTHER.txt`})
+	add("write_file", map[string]any{"file_path": `DIR\new.txt`, "content": "new"})
+	before := w.list(t)
+	s := w.served(t, openaitest.Answer{Calls: calls}, openaitest.Answer{Text: "done"})
+	w.ok(t, []string{"-p", "go", "--yolo"}, "done")
+	body := string(s.Requests()[1].Body)
+	for i, c := range calls[:len(calls)-2] {
+		result := resultOf(body, c.ID)
+		if strings.Contains(result, secret) || result == "" {
+			t.Errorf("call %d, %s %s: %s", i, c.Name, c.Args, result)
+		}
+	}
+	if got := resultOf(body, calls[len(calls)-2].ID); !strings.Contains(got, "other") {
+		t.Errorf("other.txt: %s", got)
+	}
+	w.holds(t, "dir/my secret.txt", secret)
+	w.holds(t, "dir/new.txt", "new")
+	if after := w.list(t); len(after) != len(before)+1 {
+		t.Errorf("%q, before %q", after, before)
+	}
+}
+
+// resultOf returns the result of a call in a request.
+func resultOf(body, id string) string {
+	var request struct {
+		Messages []struct {
+			ID      string `json:"tool_call_id"`
+			Content any    `json:"content"`
+		} `json:"messages"`
+	}
+	json.Unmarshal([]byte(body), &request)
+	for _, m := range request.Messages {
+		if m.ID == id {
+			text, _ := json.Marshal(m.Content)
+			return string(text)
+		}
+	}
+	return ""
+}
+
+// short returns the name of a file in 8.3 form.
+func (w *workspace) short(t *testing.T, path string) string {
+	t.Helper()
+	cmd := w.machine.command(w.helper, "short", path)
+	cmd.Env = w.environ()
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "~") {
+		t.Errorf("%s has no short name: %q %v", path, out, err)
+	}
+	return string(out)
+}
+
 // cmdCommands: without bash and PowerShell, cmd runs commands as they are written, each with approval, and a timeout ends all
 // processes of one.
 func cmdCommands(t *testing.T, w *workspace) {
@@ -226,36 +318,68 @@ func cmdCommands(t *testing.T, w *workspace) {
 
 	// The parent exits at once, and its child has no other tie to the command than the job.
 	log := filepath.Join(w.dir, "log")
-	size := func() int64 {
-		info, err := os.Stat(log)
-		if err != nil {
-			return 0
-		}
-		return info.Size()
-	}
 	line := fmt.Sprintf(`"%s" parent "%s" & ping -n 600 127.0.0.1`, w.native(w.helper), w.native(log))
 	w.served(t, asks("c0", "run_shell_command", map[string]any{"command": line, "timeout": 4000}), openaitest.Answer{Expect: []string{"imed out"}, Text: "done"})
 	w.ok(t, []string{"-p", "go", "--yolo"}, "done")
-	if size() == 0 {
+	w.endedAfterWriting(t, log)
+}
+
+// endedAfterWriting waits until the child of a helper has ended, which has written to a log.
+func (w *workspace) endedAfterWriting(t *testing.T, log string) {
+	t.Helper()
+	if sizeOf(log) == 0 {
 		t.Error("the child didn't run")
 	}
 	waittest.Until(t, "the child is gone", func() bool {
-		before := size()
+		before := sizeOf(log)
 		r := w.adze(t, "version") // takes longer than the child's pause
-		return r.code == 0 && size() == before
+		return r.code == 0 && sizeOf(log) == before
 	})
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// childrenOfServers: what an MCP server starts ends with it: when Adze ends, and when Adze is killed.
+func childrenOfServers(t *testing.T, w *workspace) {
+	for _, killed := range []bool{false, true} {
+		log := filepath.Join(w.dir, fmt.Sprint("log-", killed))
+		w.ok(t, []string{"mcp", "add", "peer", w.native(w.helper), "mcp", w.native(log)})
+		calls := []openaitest.Answer{
+			asks("c0", "peer__echo", map[string]any{"text": "hello"}), {Expect: []string{"heard hello"}, Text: "done"},
+		}
+		if killed {
+			calls[1].Faults = openaitest.Faults{Split: 1, Pause: modeltest.Duration(time.Minute)}
+		}
+		s := w.served(t, calls...)
+		run := w.command("-p", "go", "--yolo")
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if killed {
+			waittest.Until(t, "the second request", func() bool { return len(s.Requests()) == 2 })
+			waittest.Until(t, "the child writes", func() bool { return sizeOf(log) > 0 })
+			if err := run.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := run.Wait(); (err == nil) == killed {
+			t.Errorf("killed %v: %v", killed, err)
+		}
+		w.endedAfterWriting(t, log)
+		w.ok(t, []string{"mcp", "remove", "peer"})
+	}
 }
 
 // powerShellText: with Windows' own PowerShell, the prompt tells the model to write for it, and every command asks. It isn't run: wine's
 // does nothing.
 func powerShellText(t *testing.T, w *workspace) {
-	var prefix string
-	for _, kv := range w.env {
-		if value, ok := strings.CutPrefix(kv, "WINEPREFIX="); ok {
-			prefix = value
-		}
-	}
-	own := filepath.Join(prefix, "drive_c/windows/system32/WindowsPowerShell")
+	own := filepath.Join(w.driveC(), "windows/system32/WindowsPowerShell")
 	if err := os.MkdirAll(filepath.Join(own, "v1.0"), 0o755); err != nil {
 		t.Fatal(err)
 	}

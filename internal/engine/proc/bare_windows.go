@@ -2,24 +2,20 @@ package proc
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"sync"
-	"syscall"
 	"time"
-	"unsafe"
 
-	"golang.org/x/sys/windows"
+	"github.com/adze-dev/adze/internal/engine/proc/jobobject"
 )
 
 // maxArg is below Windows' limit of 32,767 characters for a command line.
 const maxArg = 30 << 10
 
-// bare is a command in a job object, which contains all processes that it starts. They are killed when Adze ends,
-// because nothing else has the job open.
+// bare is a command in a job object, which contains all processes that it starts.
 type bare struct {
 	process *os.Process
-	job     windows.Handle
+	job     *jobobject.Job
 	exits   chan exit
 	ended   chan struct{}
 	once    sync.Once
@@ -42,12 +38,9 @@ func startBare(s *spec, _ *ledger) (tree, *os.File, *ledgerEntry, error) {
 		return nil, nil, nil, err
 	}
 	defer done()
-	p, job, err := startInJob(s.argv[0], s.argv, &os.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{
-			CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED,
-			HideWindow:    true, CmdLine: s.raw,
-		},
-	})
+	attr := jobobject.Attributes()
+	attr.CmdLine = s.raw
+	p, job, err := startInJob(s.argv[0], s.argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: attr})
 	if err != nil {
 		r.Close()
 		s.errs.Close()
@@ -60,64 +53,29 @@ func startBare(s *spec, _ *ledger) (tree, *os.File, *ledgerEntry, error) {
 	return t, r, nil, nil
 }
 
-// startInJob starts a process that is suspended at first, so that it is in the job before it starts others.
-func startInJob(path string, argv []string, attr *os.ProcAttr) (p *os.Process, job windows.Handle, err error) {
-	job, err = windows.CreateJobObject(nil, nil)
+// startInJob starts a process in a new job.
+func startInJob(path string, argv []string, attr *os.ProcAttr) (*os.Process, *jobobject.Job, error) {
+	job, err := jobobject.Open()
 	if err != nil {
-		return nil, 0, fmt.Errorf("create a job object: %w", err)
+		return nil, nil, err
 	}
-	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
-	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	p, err := os.StartProcess(path, argv, attr)
 	if err == nil {
-		p, err = os.StartProcess(path, argv, attr)
+		if err = job.Adopt(p); err != nil {
+			p.Wait()
+		}
 	}
 	if err != nil {
-		windows.CloseHandle(job)
-		return nil, 0, err
-	}
-	failed := p.WithHandle(func(h uintptr) {
-		if err = windows.AssignProcessToJobObject(job, windows.Handle(h)); err == nil {
-			err = resume(uint32(p.Pid))
-		}
-	})
-	if err = errors.Join(failed, err); err != nil {
-		p.Kill()
-		p.Wait()
-		windows.CloseHandle(job)
-		return nil, 0, fmt.Errorf("start in a job object: %w", err)
+		job.Close()
+		return nil, nil, err
 	}
 	return p, job, nil
-}
-
-// resume lets a suspended process run.
-func resume(pid uint32) error {
-	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
-	if err != nil {
-		return err
-	}
-	defer windows.CloseHandle(all)
-	e := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
-	for err = windows.Thread32First(all, &e); err == nil; err = windows.Thread32Next(all, &e) {
-		if e.OwnerProcessID != pid {
-			continue
-		}
-		h, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, e.ThreadID)
-		if err != nil {
-			return err
-		}
-		_, err = windows.ResumeThread(h)
-		windows.CloseHandle(h)
-		return err
-	}
-	return fmt.Errorf("find the thread of process %d: %w", pid, err)
 }
 
 // wait waits for the command, then for processes that it left.
 func (t *bare) wait() {
 	defer close(t.ended)
-	defer windows.CloseHandle(t.job)
+	defer t.job.Close()
 	dead := make(chan exit, 1)
 	go func() {
 		st, err := t.process.Wait()
@@ -129,40 +87,26 @@ func (t *bare) wait() {
 	}()
 	select {
 	case e := <-dead:
-		e.leftover = t.count()
+		e.leftover = t.job.Count()
 		t.exits <- e
 	case <-t.stopped:
-		if windows.TerminateJobObject(t.job, 1) != nil {
+		if t.job.Kill() != nil {
 			t.process.Kill()
 		}
 		t.exits <- <-dead
 	}
 	stopped, last := t.stopped, time.Time{}
 	for {
-		if t.left = t.count(); t.left == 0 || !last.IsZero() && time.Now().After(last) {
+		if t.left = t.job.Count(); t.left == 0 || !last.IsZero() && time.Now().After(last) {
 			return
 		}
 		select {
 		case <-stopped:
-			windows.TerminateJobObject(t.job, 1)
+			t.job.Kill()
 			stopped, last = nil, time.Now().Add(patience)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-// count returns how many processes of the job run.
-func (t *bare) count() int {
-	var info struct { // JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
-		times                                [4]int64
-		faults, total, active, limitViolated uint32
-	}
-	err := windows.QueryInformationJobObject(t.job, windows.JobObjectBasicAccountingInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	if err != nil {
-		return 0 // closing the job kills what may be left
-	}
-	return int(info.active)
 }
 
 func (t *bare) exited() <-chan exit   { return t.exits }

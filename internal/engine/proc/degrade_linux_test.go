@@ -254,7 +254,7 @@ func TestStubbornTreeInBox(t *testing.T) {
 func TestHereWithoutAPathToItself(t *testing.T) {
 	dir := t.TempDir()
 	c := Command{Argv: []string{"true"}, Dir: dir, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}}
-	if _, err := Here(t.Context(), Helper{path: dir + "/missing"}, c, func(string) {}); err == nil || !strings.Contains(err.Error(), "can't start itself again") {
+	if _, err := Here(t.Context(), Helper{path: dir + "/missing"}, c, func(string) {}); err == nil || !strings.Contains(err.Error(), "supervisor process, which can't be started") {
 		t.Error(err)
 	}
 }

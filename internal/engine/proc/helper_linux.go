@@ -3,6 +3,7 @@ package proc
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -31,6 +32,21 @@ const (
 	// sessionArg is the only argument of a session process, which has a control socket too.
 	sessionArg = "--adze-session"
 )
+
+// minTasks is how many processes and threads this program, its keepers and a small command need. With fewer, Go ends
+// programs at random places, because it can't start a thread.
+const minTasks = 32
+
+// CheckLimits returns an error if this program may have too few processes to work. Root has no such limit.
+func CheckLimits() error {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit)
+	if err != nil || limit.Cur >= minTasks || os.Geteuid() == 0 {
+		return nil
+	}
+	return fmt.Errorf("start: this user may have %d processes and threads, and Adze needs %d\n"+
+		"Raise the limit: ulimit -u 256", limit.Cur, minTasks)
+}
 
 // Helper starts keepers. Its zero value means that there are none.
 type Helper struct{ path string }

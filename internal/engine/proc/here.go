@@ -27,8 +27,8 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	if err := s.plans(c.Sandbox); err != nil {
 		return Outcome{}, err
 	}
-	if !h.works() {
-		if err := s.unbox(); err != nil {
+	if missing := h.missing(); missing != nil {
+		if err := s.unbox(missing); err != nil {
 			return Outcome{}, err
 		}
 	}

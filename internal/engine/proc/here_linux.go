@@ -23,13 +23,19 @@ const (
 	reportFD = 4 // for the report on a trial
 )
 
-// works reports whether this program can start itself again: without /proc it can't.
-func (h Helper) works() bool {
+// missing returns why this program can't start itself again, or nil: without /proc it can't.
+func (h Helper) missing() error {
 	if h.path == "" {
-		return false
+		return fmt.Errorf("%w, but the program doesn't call adze.Main first", errNoKeeper)
 	}
-	_, err := os.Stat(h.path)
-	return err == nil
+	if _, err := os.Stat(h.path); err != nil {
+		return cantStart(err)
+	}
+	return nil
+}
+
+func cantStart(why error) error {
+	return fmt.Errorf("%w, which can't be started: %w", errNoKeeper, why)
 }
 
 // launch returns the command line by which bubblewrap starts a process of this program. The last file is the program.

@@ -137,11 +137,17 @@ func newKeepers(h Helper) *keepers {
 	return &keepers{helper: h, spare: map[kind]*idle{}, proven: map[kind]bool{}}
 }
 
-// works reports whether commands get a keeper.
-func (k *keepers) works() bool {
+// missing returns why commands get no keeper, or nil.
+func (k *keepers) missing() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.helper.path != "" && k.broken == nil
+	switch {
+	case k.helper.path == "":
+		return k.helper.missing()
+	case k.broken != nil:
+		return cantStart(k.broken)
+	}
+	return nil
 }
 
 func (k *keepers) note() string {
@@ -163,7 +169,7 @@ func (k *keepers) note() string {
 // doesn't run. It never runs with less protection than earlier commands of its kind.
 func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	failed := map[kind]bool{} // before their command was known
-	for tries := 1; k.works(); tries++ {
+	for tries := 1; k.missing() == nil; tries++ {
 		want, err := k.kindFor(s)
 		if err != nil {
 			return nil, nil, nil, err
@@ -204,7 +210,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 			return nil, nil, nil, err
 		}
 	}
-	if err := s.unbox(); err != nil {
+	if err := s.unbox(k.missing()); err != nil {
 		return nil, nil, nil, err
 	}
 	return startBare(s, l)
@@ -304,7 +310,7 @@ func (k *keepers) probe() {
 	k.mu.Lock()
 	missing := !k.closed && k.spare[plain] == nil
 	k.mu.Unlock()
-	if missing && k.works() {
+	if missing && k.missing() == nil {
 		k.fill(plain)
 	}
 }

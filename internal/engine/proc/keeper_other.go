@@ -4,6 +4,7 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 
@@ -16,6 +17,9 @@ type Helper struct{}
 // Main must be called first in a program's main. On this system it does nothing: only Linux supports keepers.
 func Main() Helper { return Helper{} }
 
+// CheckLimits returns nil: limits of processes are checked on Linux only.
+func CheckLimits() error { return nil }
+
 // HelperAt is Main: there are no keepers.
 func HelperAt(string) Helper { return Helper{} }
 
@@ -23,7 +27,7 @@ type keepers struct{}
 
 func newKeepers(Helper) *keepers { return &keepers{} }
 
-func (*keepers) works() bool { return false }
+func (*keepers) missing() error { return Helper{}.missing() }
 
 func (*keepers) note() string {
 	if runtime.GOOS == "windows" {
@@ -33,8 +37,8 @@ func (*keepers) note() string {
 		"keep running."
 }
 
-func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
-	if err := s.unbox(); err != nil {
+func (k *keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
+	if err := s.unbox(k.missing()); err != nil {
 		return nil, nil, nil, err
 	}
 	return startBare(s, l)
@@ -61,7 +65,9 @@ func widen(*os.File) {}
 
 func waiting(*os.File) int64 { return 0 }
 
-func (h Helper) works() bool { return false }
+func (Helper) missing() error {
+	return fmt.Errorf("%w, which this system doesn't support", errNoKeeper)
+}
 
 func startHere(_ Helper, s *spec) (*os.Process, func() sandbox.Report, error) {
 	p, err := startPlain(s)

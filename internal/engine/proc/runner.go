@@ -83,7 +83,7 @@ const probeTime = 2 * time.Minute
 func (r *Runner) Health() Health {
 	r.keeper.probe()
 	h := Health{Sandbox: sandbox.Probe()}
-	if r.keeper.works() {
+	if r.keeper.missing() == nil {
 		// A sandbox without write access, tried with all layers.
 		_, err := r.Run(context.Background(), Command{
 			Line: "true", Dir: "/", Timeout: probeTime, probe: true, Sandbox: &sandbox.Spec{
@@ -97,9 +97,9 @@ func (r *Runner) Health() Health {
 	if lost, why := r.keeper.losses(); lost != 0 {
 		h.Sandbox = h.Sandbox.Lose(lost, why.Error())
 	}
-	if h.Helper = r.keeper.works(); !h.Helper {
-		h.Sandbox = h.Sandbox.Lose(sandbox.Landlock|sandbox.Seccomp|sandbox.Namespaces|sandbox.PIDs,
-			errNoKeeper.Error())
+	missing := r.keeper.missing()
+	if h.Helper = missing == nil; !h.Helper {
+		h.Sandbox = h.Sandbox.Lose(sandbox.Landlock|sandbox.Seccomp|sandbox.Namespaces|sandbox.PIDs, missing.Error())
 	}
 	shell, err := r.shell()
 	h.Shell = shell.Path
@@ -113,7 +113,7 @@ func (r *Runner) Health() Health {
 
 // Warm makes the first command start sooner. It does not wait.
 func (r *Runner) Warm() {
-	if r.keeper.works() {
+	if r.keeper.missing() == nil {
 		r.keeper.refill(plain)
 	}
 }
@@ -270,8 +270,8 @@ func sentences(all ...string) []string {
 // CanLimit returns why the reads of commands can't be limited, or nil: see sandbox.Limits. The first call tries it with
 // a command that does nothing.
 func (r *Runner) CanLimit(bubblewrap bool) error {
-	if !r.keeper.works() {
-		return errNoKeeper
+	if err := r.keeper.missing(); err != nil {
+		return err
 	}
 	all := []string{"/"}
 	spec := &sandbox.Spec{
@@ -287,8 +287,8 @@ func (r *Runner) CanLimit(bubblewrap bool) error {
 // CanObserve returns why refused writes can't be observed, or nil: see sandbox.Spec.Observe. It tries it with two
 // commands.
 func (r *Runner) CanObserve() error {
-	if !r.keeper.works() {
-		return errNoKeeper
+	if err := r.keeper.missing(); err != nil {
+		return err
 	}
 	all := []string{"/"}
 	for line, refused := range map[string]bool{

@@ -78,8 +78,9 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 	return nil
 }
 
-// unbox removes the sandbox from a command that can't have one for lack of a keeper, if it may run without.
-func (s *spec) unbox() error {
+// unbox removes the sandbox from a command that can't have one for lack of a keeper, if it may run without. why is the
+// reason for the lack.
+func (s *spec) unbox(why error) error {
 	if s.box == nil {
 		return nil
 	}
@@ -88,9 +89,9 @@ func (s *spec) unbox() error {
 		return nil
 	}
 	if !s.box.BestEffort || s.plan.Limits {
-		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, errNoKeeper)
+		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, why)
 	}
-	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, errNoKeeper))
+	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, why))
 	s.box, s.plan = nil, sandbox.Plan{}
 	return nil
 }
@@ -103,9 +104,8 @@ func (s *spec) mode() sandbox.Mode {
 	return s.box.Mode
 }
 
-// errNoKeeper explains why nothing can be sandboxed.
-var errNoKeeper = errors.New("it requires a supervisor process, but the program doesn't call adze.Main first or " +
-	"can't start itself again")
+// errNoKeeper is why nothing can be sandboxed.
+var errNoKeeper = errors.New("it requires a supervisor process")
 
 // markerVar is in the environment of every command, with an unguessable value. It finds processes that escaped
 // everything else.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/adze-dev/adze/internal/engine/homedir"
@@ -160,11 +161,15 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 		}
 		name = w.absolute(name)
 	}
+	roots := w.Roots()
+	if runtime.GOOS == "windows" && names.Elsewhere(name, roots) {
+		const problem = `is on another machine or a device; name a file on a drive, such as C:\dir\file`
+		return Path{}, &NameError{Name: name, Problem: problem}
+	}
 	abs, exists, err := realpath.Resolve(name)
 	if err != nil {
 		return Path{}, err
 	}
-	roots := w.Roots()
 	root, _ := names.Within(abs, roots)
 	return Path{Abs: abs, Rel: names.Short(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
 }

@@ -68,6 +68,9 @@ func probeSockets(notify bool) (why string) {
 	_, _, noFlag := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|
 		unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
 	_, err := unix.PidfdGetfd(-1, -1, 0)
+	if err == unix.EPERM {
+		return "pidfd_getfd is not allowed (container policy; Docker allows it with --cap-add SYS_PTRACE)"
+	}
 	if !notify || noFlag != unix.EFAULT || err != unix.EBADF {
 		return "this kernel can't let another process connect (requires Linux 5.19)"
 	}

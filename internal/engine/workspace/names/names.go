@@ -11,6 +11,7 @@ package names
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -78,6 +79,18 @@ func Within(path string, roots []string) (root string, ok bool) {
 		}
 	}
 	return root, ok
+}
+
+// Elsewhere reports whether a path of Windows names another machine or a device, and isn't in a root: //server/share/x,
+// //?/C:/x, //./COM1, with either slash. Looking at a share connects to the server and logs in there, and rules know
+// the names of drives only.
+func Elsewhere(path string, roots []string) bool {
+	slashed := func(path string) string { return strings.ToLower(strings.ReplaceAll(path, `\`, "/")) }
+	path = slashed(path)
+	return (strings.HasPrefix(path, "//") || strings.HasPrefix(path, "/??/")) &&
+		!slices.ContainsFunc(roots, func(root string) bool {
+			return strings.HasPrefix(path+"/", slashed(root)+"/")
+		})
 }
 
 // BelowAny reports whether a set has a path or a directory above it; see Rel. All must be clean.

@@ -157,3 +157,18 @@ func TestURI(t *testing.T) {
 		}
 	}
 }
+
+// A deny rule on a file didn't hold for file tools that named it \\?\C:\..., and they looked for files on other machines
+// before anything was approved.
+func TestElsewhere(t *testing.T) {
+	roots := []string{`C:\work`, `\\server\share\project`}
+	for path, want := range map[string]bool{
+		`C:\x`: false, `C:/x`: false, `x`: false, `/x`: false, `\\Server\share\project\x`: false, `//server/share/PROJECT`: false,
+		`\\server\share\project2\x`: true, `\\server\share`: true, `//server/share/x`: true, `\/server\share`: true,
+		`\\?\C:\work\x`: true, `//?/C:/work/x`: true, `\\.\C:\work\x`: true, `\\?\UNC\server\share\project\x`: true, `\??\C:\work\x`: true,
+	} {
+		if got := Elsewhere(path, roots); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

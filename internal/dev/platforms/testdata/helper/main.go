@@ -1,4 +1,8 @@
 // Command helper is what Adze starts in tests of platforms: an MCP server, or a process with a child that writes on.
+//
+//	helper mcp [LOG]        an MCP server; with a log, a child of it writes there
+//	helper parent LOG       exits, and leaves a child that writes to the log
+//	helper short PATH       prints the name of a file in 8.3 form, on Windows
 package main
 
 import (
@@ -13,6 +17,9 @@ import (
 func main() {
 	switch os.Args[1] {
 	case "mcp":
+		if len(os.Args) > 2 {
+			spawn(os.Args[2])
+		}
 		server := mcp.NewServer(&mcp.Implementation{Name: "helper", Version: "1"}, nil)
 		type said struct {
 			Text string `json:"text"`
@@ -23,8 +30,9 @@ func main() {
 			})
 		server.Run(context.Background(), &mcp.StdioTransport{})
 	case "parent": // exits, and leaves a child
-		self, _ := os.Executable()
-		exec.Command(self, "child", os.Args[2]).Start()
+		spawn(os.Args[2])
+	case "short":
+		short(os.Args[2])
 	case "child":
 		for {
 			f, err := os.OpenFile(os.Args[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -35,4 +43,12 @@ func main() {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
+}
+
+// spawn starts a child that writes to a log.
+func spawn(log string) {
+	self, _ := os.Executable()
+	child := exec.Command(self, "child", log)
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr // it keeps them open
+	child.Start()
 }

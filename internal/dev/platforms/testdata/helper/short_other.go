@@ -1,0 +1,5 @@
+//go:build !windows
+
+package main
+
+func short(string) { panic("only Windows has short names") }
