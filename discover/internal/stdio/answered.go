@@ -13,15 +13,15 @@ const MaxMessage = 10 << 20
 // The two positions of the request ID in a response. They are compiled when first needed, not at every start.
 var (
 	idAtStart = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"(?:result|error)"`)
 	})
 	idAtEnd = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\}\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+		return regexp.MustCompile(`\}\s*,\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]*"\s*)?\}\s*$`)
 	})
 )
 
-// answered returns the ID, as JSON, of the request that a too long line seems to answer. It is only a guess: an ID
-// without a request is dropped later.
+// answered returns the ID, as JSON, of the request that a line seems to answer that is too long or not a message. It is
+// only a guess: an ID without a request is dropped later.
 func answered(line lines.Line) []byte {
 	if m := idAtStart().FindSubmatch(line.Text); m != nil {
 		return m[1]

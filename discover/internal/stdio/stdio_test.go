@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/adze-dev/adze/internal/engine/lines"
 )
 
 func TestExitReason(t *testing.T) {
@@ -59,6 +63,21 @@ func TestUnreadableAnswers(t *testing.T) {
 	} {
 		if got := string(p.readable([]byte(same))); got != same {
 			t.Error(got)
+		}
+	}
+}
+
+// A response that is cut or of another version of JSON-RPC fails its request. Its caller used to wait until the timeout.
+func TestInvalidResponses(t *testing.T) {
+	t.Parallel()
+	in := `{"level":"info","id":1,"message":"not a response"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"cont` + "\n" +
+		`{"jsonrpc":"1.0","id":2,"result":{}}` + "\n" + `{"id":3,"result":{}}` + "\n"
+	p := &Process{log: NewLog(""), lines: lines.New(strings.NewReader(in), MaxMessage), stray: strayOutput{log: NewLog("")}}
+	for _, id := range []int64{1, 2, 3} {
+		m, err := p.Read(t.Context())
+		r, ok := m.(*jsonrpc.Response)
+		if err != nil || !ok || r.ID.Raw() != id || r.Error == nil || !strings.Contains(r.Error.Error(), "not a JSON-RPC 2.0 message") {
+			t.Fatalf("request %d: %v, %v", id, m, err)
 		}
 	}
 }

@@ -116,11 +116,12 @@ func (s *server) read(in io.Reader) error {
 
 // message is a request, a notification or a response.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method *string         `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *rpcError       `json:"error"`
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  *string         `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *rpcError       `json:"error"`
 }
 
 func (s *server) handle(line []byte) {
@@ -135,6 +136,8 @@ func (s *server) handle(line []byte) {
 		return
 	}
 	switch {
+	case m.Version != rpcVersion:
+		s.conn.reject(m.ID, errorf(codeInvalidRequest, "jsonrpc: expected %q, got %q", rpcVersion, m.Version))
 	case len(m.ID) > 0 && (m.ID[0] == '{' || m.ID[0] == '[' || m.ID[0] == 't' || m.ID[0] == 'f'):
 		s.conn.reject(nil, errorf(codeInvalidRequest, "id: expected a string or a number"))
 	case m.Method == nil && len(m.ID) > 0:
@@ -157,9 +160,13 @@ func (s *server) requested(method string, id, params json.RawMessage) {
 		return
 	}
 	s.mu.Lock()
-	begun := s.begun
+	begun, used := s.begun, s.handling[string(id)] != nil
 	s.mu.Unlock()
-	if !begun && method != "initialize" {
+	switch {
+	case used: // an error with this ID would end the first request for the editor
+		s.conn.reject(nil, errorf(codeInvalidRequest, "request ID %s is in use", id))
+		return
+	case !begun && method != "initialize":
 		s.conn.reject(id, errorf(codeInvalidRequest, "%s came before initialize\nSend initialize first.", method))
 		return
 	}

@@ -107,7 +107,7 @@ func (t *talk) put(u any) {
 
 // line returns an update as a line.
 func (t *talk) line(u any) []byte {
-	return encode(outgoing{Version: "2.0", Method: "session/update", Params: updateParams{t.id, u}})
+	return encode(outgoing{Version: rpcVersion, Method: "session/update", Params: updateParams{t.id, u}})
 }
 
 type updateParams struct {
