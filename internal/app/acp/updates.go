@@ -80,14 +80,15 @@ func (t *talk) compacted(c agent.Compacted) {
 		t.note(c.String())
 		return
 	}
-	u := compactionUpdate{
-		Kind: "compaction_update", ID: fmt.Sprintf("%s/compaction/%d", t.id, c.Turn), Status: "completed",
+	u := update{
+		"sessionUpdate": "compaction_update", "compactionId": fmt.Sprintf("%s/compaction/%d", t.id, c.Turn),
+		"status": "completed",
 	}
 	if c.Summary != "" {
-		u.Summary = []content{textContent(c.Summary)}
+		u["summary"] = []content{textContent(c.Summary)}
 	}
 	if c.Err != nil {
-		u.Status, u.Error = "failed", c.String()
+		u["status"], u["error"] = "failed", c.String()
 	}
 	t.send(u)
 }
@@ -422,10 +423,12 @@ func warnings(list []string) []toolContent {
 func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
 
 // planOf returns the to-do list as the protocol's plan.
-func planOf(list todo.List) planUpdate {
-	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
+func planOf(list todo.List) update {
+	entries := []any{}
 	for _, item := range list {
-		u.Entries = append(u.Entries, planEntry{Content: item.Content, Priority: "medium", Status: item.Status})
+		entries = append(entries, map[string]string{
+			"content": item.Content, "priority": "medium", "status": item.Status,
+		})
 	}
-	return u
+	return update{"sessionUpdate": "plan", "entries": entries}
 }
