@@ -26,6 +26,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
+// MaxMessage is the maximum length of a message. A longer one is skipped.
+const MaxMessage = 10 << 20
+
 const (
 	maxRequests = 64 // unanswered requests of a server
 	closeGrace  = 300 * time.Millisecond
@@ -284,10 +287,11 @@ func (p *Process) tooLong(line lines.Line) error {
 	return nil
 }
 
-// fail answers the request that a line seems to respond to with an error. It reports whether there is one.
+// fail answers the request that a line seems to respond to with an error. It reports whether there is one. It is only a
+// guess: an ID without a request is dropped later.
 func (p *Process) fail(line lines.Line, cause string) bool {
 	var v any
-	if json.Unmarshal(answered(line), &v) != nil {
+	if line.Member("jsonrpc") == nil || line.Member("method") != nil || json.Unmarshal(line.Member("id"), &v) != nil {
 		return false
 	}
 	id, err := jsonrpc.MakeID(v)

@@ -71,9 +71,10 @@ func TestUnreadableAnswers(t *testing.T) {
 func TestInvalidResponses(t *testing.T) {
 	t.Parallel()
 	in := `{"level":"info","id":1,"message":"not a response"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"cont` + "\n" +
-		`{"jsonrpc":"1.0","id":2,"result":{}}` + "\n" + `{"id":3,"result":{}}` + "\n"
+		`{"jsonrpc":"1.0","id":2,"result":{}}` + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"x","params":{"cut` + "\n"
 	p := &Process{log: NewLog(""), lines: lines.New(strings.NewReader(in), MaxMessage), stray: strayOutput{log: NewLog("")}}
-	for _, id := range []int64{1, 2, 3} {
+	for _, id := range []int64{1, 2} {
 		m, err := p.Read(t.Context())
 		r, ok := m.(*jsonrpc.Response)
 		if err != nil || !ok || r.ID.Raw() != id || r.Error == nil || !strings.Contains(r.Error.Error(), "not a JSON-RPC 2.0 message") {
@@ -113,4 +114,9 @@ func TestStrayOutputEnds(t *testing.T) {
 			t.Error("a message doesn't end the count")
 		}
 	}
+}
+
+func FuzzMarked(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":7,"result":{"tools":[{"execution":{"taskSupport":"required"}}]}}`))
+	f.Fuzz(func(t *testing.T, in []byte) { marked(in) })
 }

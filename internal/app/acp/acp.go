@@ -106,7 +106,7 @@ func (s *server) read(in io.Reader) error {
 		case err != nil:
 			return err
 		case line.Long:
-			s.conn.reject(lines.ID(text, "id"), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large "+
+			s.conn.reject(line.Member("id"), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large "+
 				"files as links: resource_link with a file URI.", maxLine>>20))
 		case len(text) > 0:
 			s.handle(text)

@@ -42,7 +42,7 @@ func (h *host) read(ctx context.Context) {
 		case err != nil:
 			return
 		case line.Long:
-			h.reject(lines.ID(text, requestID), fmt.Errorf("the line is longer than %d MB", maxLine>>20))
+			h.reject(line.Member(requestID), fmt.Errorf("the line is longer than %d MB", maxLine>>20))
 		case len(text) > 0:
 			h.take(ctx, text)
 		}
@@ -57,7 +57,7 @@ func (h *host) take(ctx context.Context, line []byte) {
 		if errors.As(err, &kind) { // its text names Go types
 			err = fmt.Errorf("got %s", strings.TrimSpace(kind.Value+" "+kind.Field))
 		}
-		h.reject(lines.ID(line, requestID), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
+		h.reject(lines.Line{Text: line, Tail: line}.Member(requestID), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
 			err))
 		return
 	}
