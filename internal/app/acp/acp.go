@@ -17,6 +17,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -132,7 +133,7 @@ func (s *server) handle(line []byte) {
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
 		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response: %s",
-			misfit(err)))
+			discover.Misread(err)))
 		return
 	}
 	switch {

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
@@ -44,31 +42,11 @@ func with[T any](handle func(*server, T) (runner, error)) func(*server, json.Raw
 		var p T
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, errorf(codeInvalidParams, "params: %s", misfit(err))
+				return nil, errorf(codeInvalidParams, "params: %s", discover.Misread(err))
 			}
 		}
 		return handle(s, p)
 	}
-}
-
-// misfit describes an error of decoding JSON in terms of the protocol: the member, its type and the expected one.
-func misfit(err error) string {
-	var e *json.UnmarshalTypeError
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
-	want := map[reflect.Kind]string{
-		reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string",
-		reflect.Bool: "a boolean",
-	}[e.Type.Kind()]
-	if want == "" {
-		want = "a number"
-	}
-	kind, _, _ := strings.Cut(e.Value, " ") // from "number 5"
-	if e.Field == "" {
-		return fmt.Sprintf("expected %s, got %s", want, kind)
-	}
-	return fmt.Sprintf("%s: expected %s, got %s", e.Field, want, kind)
 }
 
 // now returns a runner that does nothing.

@@ -31,13 +31,13 @@ type registration struct {
 func (r registration) failure() (hook.Failure, error) {
 	switch e := hook.Event(r.Event); {
 	case !empty(r.WhenUnanswered):
-		return "", fmt.Errorf("initialize: hooks.%s.whenUnanswered isn't supported", e)
+		return "", fmt.Errorf("hooks.%s.whenUnanswered isn't supported", e)
 	case r.OnFailure == "" || r.OnFailure == "continue":
 		return "", nil
 	case r.OnFailure == "block" && (e == hook.PreToolUse || e == hook.PermissionRequest):
 		return hook.FailureBlocks, nil
 	}
-	return "", fmt.Errorf("initialize: hooks.%s.onFailure: expected continue, or block for PreToolUse and "+
+	return "", fmt.Errorf("hooks.%s.onFailure: expected continue, or block for PreToolUse and "+
 		"PermissionRequest, got %q", r.Event, r.OnFailure)
 }
 
@@ -72,7 +72,7 @@ func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	var out []hook.Hook
 	for _, r := range list {
 		if !slices.Contains(hook.Events(), hook.Event(r.Event)) {
-			return nil, fmt.Errorf("initialize: hooks: unknown or unsupported event %q (expected %s)", r.Event,
+			return nil, fmt.Errorf("hooks: unknown or unsupported event %q (expected %s)", r.Event,
 				eventNames())
 		}
 		ids := r.Several
@@ -96,7 +96,7 @@ func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	return out, nil
 }
 
-var errHooks = errors.New(`initialize: hooks: expected [{"event": …, "callback_id": …}] or {"EVENT": [{"matcher": …, "hookCallbackIds": […]}]}`)
+var errHooks = errors.New(`hooks: expected [{"event": …, "callback_id": …}] or {"EVENT": [{"matcher": …, "hookCallbackIds": […]}]}`)
 
 func eventNames() string {
 	var names []string

@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/engine/lines"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -53,12 +53,8 @@ func (h *host) read(ctx context.Context) {
 func (h *host) take(ctx context.Context, line []byte) {
 	var in incoming
 	if err := json.Unmarshal(line, &in); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) { // its text names Go types
-			err = fmt.Errorf("got %s", strings.TrimSpace(kind.Value+" "+kind.Field))
-		}
-		h.reject(lines.Line{Text: line, Tail: line}.Member(requestID), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
-			err))
+		h.reject(lines.Line{Text: line, Tail: line}.Member(requestID),
+			fmt.Errorf("invalid line: expected a JSON object with a type: %s", discover.Misread(err)))
 		return
 	}
 	switch in.Type {
