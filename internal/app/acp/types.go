@@ -120,11 +120,10 @@ func named(values []string) (out []configValue) {
 }
 
 type sessionInfo struct {
-	SessionID string   `json:"sessionId"`
-	CWD       string   `json:"cwd"`
-	AddDirs   []string `json:"additionalDirectories,omitempty"`
-	Title     string   `json:"title,omitempty"`
-	UpdatedAt string   `json:"updatedAt"`
+	SessionID string `json:"sessionId"`
+	CWD       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt"`
 }
 
 // content is a content block. Its fields depend on Type.

@@ -41,14 +41,6 @@ func (r registration) failure() (hook.Failure, error) {
 		"PermissionRequest, got %q", r.Event, r.OnFailure)
 }
 
-// hookCallback asks the program to run one of its hooks.
-type hookCallback struct {
-	Subtype  string     `json:"subtype"`
-	Callback string     `json:"callback_id"`
-	Input    hook.Input `json:"input"`
-	Call     *string    `json:"tool_use_id"`
-}
-
 // newHooks returns the hooks that the program registers: a list of events and callbacks, or lists by event.
 func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	if raw = bytes.TrimSpace(raw); empty(raw) {
@@ -109,9 +101,9 @@ func eventNames() string {
 // callback returns a hook that runs in the program. Without an answer, the hook failed.
 func (h *host) callback(id string) hook.Func {
 	return func(ctx context.Context, in hook.Input) (hook.Output, error) {
-		request := hookCallback{Subtype: "hook_callback", Callback: id, Input: in}
+		request := map[string]any{"subtype": "hook_callback", "callback_id": id, "input": in, "tool_use_id": nil}
 		if in.ToolUseID != "" {
-			request.Call = &in.ToolUseID
+			request["tool_use_id"] = in.ToolUseID
 		}
 		raw, err := h.asked.call(ctx, request)
 		if err != nil {
