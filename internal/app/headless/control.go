@@ -147,7 +147,9 @@ func (h *host) respond(id json.RawMessage, subtype string, fields response, err 
 	}
 	all := response{"subtype": subtype}
 	maps.Copy(all, fields)
-	h.out.Send(controlResponse{"control_response", success{"success", id, all}})
+	h.out.Send(map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "success", "request_id": id, "response": all,
+	}})
 }
 
 // interrupt only responds: the prompt is stopped after the response, so that its result follows it.

@@ -91,7 +91,9 @@ func (h *host) reject(id json.RawMessage, err error) {
 	if !json.Valid(id) {
 		id = json.RawMessage(`""`)
 	}
-	h.out.Send(controlResponse{"control_response", failure{"error", id, err.Error()}})
+	h.out.Send(map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "error", "request_id": id, "error": err.Error(),
+	}})
 }
 
 // prompted queues a prompt.
