@@ -103,6 +103,7 @@ type callList struct {
 type knownCall struct {
 	described string // the last description; "": none
 	ran       bool
+	at        []location // of a call that failed: no line was changed
 }
 
 // change changes what the editor knows about a call, and reports whether the call is new.
@@ -244,7 +245,10 @@ func (t *talk) step(e tool.Event) {
 	case tool.Prepared, tool.Asking:
 		t.announce(e.Request)
 	case tool.Trying, tool.Running:
-		t.calls.change(id, func(k *knownCall) { k.ran = k.ran || e.Stage == tool.Running })
+		unshown := e.Request
+		unshown.Confirm = nil
+		at := locations(unshown)
+		t.calls.change(id, func(k *knownCall) { k.ran, k.at = k.ran || e.Stage == tool.Running, at })
 		t.update(toolCall{ID: id, Status: "in_progress"})
 	case tool.Showing:
 		t.update(toolCall{ID: id, Content: shown(e.Display)})
@@ -265,12 +269,14 @@ func (t *talk) update(c toolCall) {
 
 // done sends the result of a call, and its changes of the session.
 func (t *talk) done(e tool.Event) {
-	id, ran := callID(e.Request.Call), false
-	if t.calls.change(id, func(k *knownCall) { ran = k.ran }) { // it failed before its description was known
+	id, known := callID(e.Request.Call), knownCall{}
+	if t.calls.change(id, func(k *knownCall) { known = *k }) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	c := t.ended(id, *e.Outcome, e.Request.Declaration.Kind, ran)
-	if !ran && e.Request.Description == "" { // it ended before it was prepared
+	c := t.ended(id, *e.Outcome, e.Request.Declaration.Kind, known.ran)
+	if known.ran && e.Outcome.Error != nil {
+		c.Locations = known.at
+	} else if !known.ran && e.Request.Description == "" { // it ended before it was prepared
 		about := describe(t.prepared(e.Request))
 		c.Title, c.Locations = about.Title, about.Locations
 	}
