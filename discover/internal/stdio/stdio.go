@@ -221,8 +221,8 @@ func (p *Process) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// fill reads one line into the queue. A line that isn't a message is logged and skipped: many servers print a banner. One
-// that begins like the response to a request fails it, so that its caller doesn't wait for another.
+// fill reads one line into the queue. A line that isn't a message is logged and skipped: many servers print a banner.
+// One that begins like the response to a request fails it, so that its caller doesn't wait for another.
 func (p *Process) fill() error {
 	line, err := p.lines.Next()
 	if err != nil {

@@ -146,7 +146,8 @@ type resource struct {
 
 func textContent(text string) content { return content{Type: "text", Text: &text} }
 
-// update is an update of session/update that is made in one place, with the protocol's names; sessionUpdate is its kind.
+// update is an update of session/update that is made in one place, with the protocol's names; sessionUpdate is its
+// kind.
 type update map[string]any
 
 // Updates that are made often; Kind is the name in the protocol.
