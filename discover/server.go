@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -305,14 +306,14 @@ func Misread(err error) string {
 	if f, ok := serverField(wrong.Field); ok && wrong.Type.Kind() == reflect.String && f.Kind() != reflect.String {
 		return fmt.Sprintf("each value in %s must be a string, got a JSON %s", wrong.Field, wrong.Value)
 	}
-	want := map[reflect.Kind]string{
-		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number",
-		reflect.Float64: "a number", reflect.Slice: "a list of strings",
-	}[wrong.Type.Kind()]
-	if want == "" {
-		want = "an object"
+	want := cmp.Or(map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Float64: "a number",
+		reflect.Int64: "a whole number", reflect.Int: "a whole number",
+	}[wrong.Type.Kind()], "an object")
+	if want == "a list" && wrong.Type.Elem().Kind() == reflect.String {
+		want = "a list of strings"
 	}
-	return fmt.Sprintf("%s must be %s, got a JSON %s", wrong.Field, want, wrong.Value)
+	return fmt.Sprintf("%s must be %s, got a JSON %s", cmp.Or(wrong.Field, "it"), want, wrong.Value)
 }
 
 // serverField returns the type of a key's value. Case is ignored, as by encoding/json.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -14,9 +13,6 @@ import (
 
 // maxMessage is the maximum length of a line. The SDK's transport has no limit.
 const maxMessage = 16 << 20
-
-// idAtEnd matches the ID of a message that is among its last two fields, where the official clients write it.
-var idAtEnd = regexp.MustCompile(`,\s*"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
 // The JSON-RPC errors about a line.
 const (
@@ -48,7 +44,7 @@ func (l *input) Read(p []byte) (int, error) {
 			l.open.drain()
 			return 0, err
 		case line.Long:
-			l.refuse(idOf(line.Text, line.Tail), invalidRequest,
+			l.refuse(line.Member("id"), invalidRequest,
 				fmt.Sprintf("message too large (limit: %d MB)", maxMessage>>20))
 		case len(bytes.TrimSpace(line.Text)) > 0:
 			l.pass(append(line.Text, '\n'))
@@ -57,31 +53,6 @@ func (l *input) Read(p []byte) (int, error) {
 	n := copy(p, l.rest)
 	l.rest = l.rest[n:]
 	return n, nil
-}
-
-// idOf finds the ID of a message from its beginning and end. Without it the client would wait for a response.
-func idOf(head, tail []byte) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(head))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil
-	}
-	for {
-		key, err := d.Token()
-		if err != nil {
-			break
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			break
-		}
-		if key == "id" {
-			return value
-		}
-	}
-	if m := idAtEnd.FindSubmatch(tail); m != nil {
-		return m[1]
-	}
-	return nil
 }
 
 // pass forwards a message, or responds to an invalid one.

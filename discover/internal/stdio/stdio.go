@@ -26,6 +26,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
+// MaxMessage is the maximum length of a message. A longer one is skipped.
+const MaxMessage = 10 << 20
+
 const (
 	maxRequests = 64 // unanswered requests of a server
 	closeGrace  = 300 * time.Millisecond
@@ -230,6 +233,7 @@ func (p *Process) Read(context.Context) (jsonrpc.Message, error) {
 }
 
 // fill reads one line into the queue. A line that isn't a message is logged and skipped: many servers print a banner.
+// One that begins like the response to a request fails it, so that its caller doesn't wait for another.
 func (p *Process) fill() error {
 	line, err := p.lines.Next()
 	if err != nil {
@@ -259,6 +263,9 @@ func (p *Process) fill() error {
 	for _, raw := range raws {
 		msg, err := jsonrpc.DecodeMessage(bytes.Clone(p.readable(marked(raw))))
 		if err != nil {
+			if p.fail(lines.Line{Text: raw}, "the response is not a JSON-RPC 2.0 message") {
+				continue
+			}
 			if err := p.stray.add(string(raw)); err != nil {
 				return p.giveUp(err)
 			}
@@ -286,20 +293,24 @@ func (p *Process) giveUp(err error) error {
 // tooLong answers the request whose response is too long to read.
 func (p *Process) tooLong(line lines.Line) error {
 	p.log.Printf("dropped a message of %d bytes (limit: %d)", line.Size, MaxMessage)
+	p.fail(line, fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", line.Size>>20,
+		MaxMessage>>20))
+	return nil
+}
+
+// fail answers the request that a line seems to respond to with an error. It reports whether there is one. It is only a
+// guess: an ID without a request is dropped later.
+func (p *Process) fail(line lines.Line, cause string) bool {
 	var v any
-	if json.Unmarshal(answered(line), &v) != nil {
-		return nil
+	if line.Member("jsonrpc") == nil || line.Member("method") != nil || json.Unmarshal(line.Member("id"), &v) != nil {
+		return false
 	}
 	id, err := jsonrpc.MakeID(v)
-	if err != nil {
-		return nil
+	if err == nil {
+		failed := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: cause}
+		p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: failed})
 	}
-	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
-		Code: jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", line.Size>>20,
-			MaxMessage>>20),
-	}})
-	return nil
+	return err == nil
 }
 
 // Write implements [mcp.Connection]. A server that doesn't read can't block the caller longer than ctx.

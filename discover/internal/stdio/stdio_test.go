@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/adze-dev/adze/internal/engine/lines"
 )
 
 func TestExitReason(t *testing.T) {
@@ -63,6 +67,22 @@ func TestUnreadableAnswers(t *testing.T) {
 	}
 }
 
+// A response that is cut or of another version of JSON-RPC fails its request. Its caller used to wait until the timeout.
+func TestInvalidResponses(t *testing.T) {
+	t.Parallel()
+	in := `{"level":"info","id":1,"message":"not a response"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"cont` + "\n" +
+		`{"jsonrpc":"1.0","id":2,"result":{}}` + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"x","params":{"cut` + "\n"
+	p := &Process{log: NewLog(""), lines: lines.New(strings.NewReader(in), MaxMessage), stray: strayOutput{log: NewLog("")}}
+	for _, id := range []int64{1, 2} {
+		m, err := p.Read(t.Context())
+		r, ok := m.(*jsonrpc.Response)
+		if err != nil || !ok || r.ID.Raw() != id || r.Error == nil || !strings.Contains(r.Error.Error(), "not a JSON-RPC 2.0 message") {
+			t.Fatalf("request %d: %v, %v", id, m, err)
+		}
+	}
+}
+
 // A log is bounded on disk and in memory.
 func TestLog(t *testing.T) {
 	l := NewLog(filepath.Join(t.TempDir(), "x.log"))
@@ -94,4 +114,9 @@ func TestStrayOutputEnds(t *testing.T) {
 			t.Error("a message doesn't end the count")
 		}
 	}
+}
+
+func FuzzMarked(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":7,"result":{"tools":[{"execution":{"taskSupport":"required"}}]}}`))
+	f.Fuzz(func(t *testing.T, in []byte) { marked(in) })
 }

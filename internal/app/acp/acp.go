@@ -17,6 +17,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/recording"
 	"github.com/adze-dev/adze/internal/app/session"
@@ -106,7 +107,7 @@ func (s *server) read(in io.Reader) error {
 		case err != nil:
 			return err
 		case line.Long:
-			s.conn.reject(lines.ID(text, "id"), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large "+
+			s.conn.reject(line.Member("id"), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large "+
 				"files as links: resource_link with a file URI.", maxLine>>20))
 		case len(text) > 0:
 			s.handle(text)
@@ -116,11 +117,12 @@ func (s *server) read(in io.Reader) error {
 
 // message is a request, a notification or a response.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method *string         `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *rpcError       `json:"error"`
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  *string         `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *rpcError       `json:"error"`
 }
 
 func (s *server) handle(line []byte) {
@@ -131,10 +133,12 @@ func (s *server) handle(line []byte) {
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
 		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response: %s",
-			misfit(err)))
+			discover.Misread(err)))
 		return
 	}
 	switch {
+	case m.Version != rpcVersion:
+		s.conn.reject(m.ID, errorf(codeInvalidRequest, "jsonrpc: expected %q, got %q", rpcVersion, m.Version))
 	case len(m.ID) > 0 && (m.ID[0] == '{' || m.ID[0] == '[' || m.ID[0] == 't' || m.ID[0] == 'f'):
 		s.conn.reject(nil, errorf(codeInvalidRequest, "id: expected a string or a number"))
 	case m.Method == nil && len(m.ID) > 0:
@@ -157,9 +161,13 @@ func (s *server) requested(method string, id, params json.RawMessage) {
 		return
 	}
 	s.mu.Lock()
-	begun := s.begun
+	begun, used := s.begun, s.handling[string(id)] != nil
 	s.mu.Unlock()
-	if !begun && method != "initialize" {
+	switch {
+	case used: // an error with this ID would end the first request for the editor
+		s.conn.reject(nil, errorf(codeInvalidRequest, "request ID %s is in use", id))
+		return
+	case !begun && method != "initialize":
 		s.conn.reject(id, errorf(codeInvalidRequest, "%s came before initialize\nSend initialize first.", method))
 		return
 	}

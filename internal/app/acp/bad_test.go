@@ -47,9 +47,9 @@ func TestBadRequests(t *testing.T) {
 		{"session/new", `{"cwd":"` + file + `","mcpServers":[]}`, codeInvalidParams, "cwd: not a directory: " + file},
 		{"session/new", `{"cwd":"/","additionalDirectories":["x"],"mcpServers":[]}`, codeInvalidParams, "additionalDirectories[0]: expected an absolute path"},
 		{"session/new", `{"cwd":"/","mcpServers":[{"name":"x"}]}`, codeInvalidParams, "mcpServers[0]: expected a command or a url"},
-		{"session/new", `{"cwd":7}`, codeInvalidParams, "params: cwd: expected a string, got number"},
-		{"session/new", `[]`, codeInvalidParams, "params: expected an object, got array"},
-		{"session/new", `{"cwd":"/","mcpServers":{}}`, codeInvalidParams, "params: mcpServers: expected an array, got object"},
+		{"session/new", `{"cwd":7}`, codeInvalidParams, "params: cwd must be a string, got a JSON number"},
+		{"session/new", `[]`, codeInvalidParams, "params: it must be an object, got a JSON array"},
+		{"session/new", `{"cwd":"/","mcpServers":{}}`, codeInvalidParams, "params: mcpServers must be a list, got a JSON object"},
 		{"session/prompt", `{"sessionId":"x","prompt":[{"type":"text","text":"hi"}]}`, codeNotFound, `no open session "x"`},
 		{"session/prompt", `{"sessionId":"` + id + `","prompt":[]}`, codeInvalidParams, "prompt: expected at least one block"},
 		{"session/prompt", `{"sessionId":"` + id + `","prompt":[{"type":"audio","data":""}]}`, codeInvalidParams, "audio isn't supported"},
@@ -81,6 +81,8 @@ func TestBadLines(t *testing.T) {
 		{"nonsense", codeParse, "null"},
 		{`{"jsonrpc":"2.0"}`, codeInvalidRequest, "null"},
 		{`[1]`, codeInvalidRequest, "null"},
+		{`{"jsonrpc":"3.0","id":8,"method":"initialize","params":{}}`, codeInvalidRequest, "8"}, // it was accepted
+		{`{"id":8,"method":"initialize","params":{}}`, codeInvalidRequest, "8"},
 		{`{"jsonrpc":"2.0","id":{"a":1},"method":"initialize","params":{}}`, codeInvalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"x":"` + strings.Repeat("x", 20<<20) + `"}}`, codeInvalidRequest, "7"},
 	} {
@@ -97,6 +99,34 @@ func TestBadLines(t *testing.T) {
 		}
 	}
 	e.initialize(`{}`)
+}
+
+// A request with the ID of one that isn't answered yet is an error without an ID: it used to get a second response with
+// this ID, so that an editor took it for that of the first.
+func TestUsedID(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	e.model(openaitest.Answer{Calls: []openaitest.Call{call("c1", "run_shell_command", map[string]any{"command": "touch made"})}}, openaitest.Answer{Text: "ok"})
+	asked, answered := make(chan bool), make(chan bool)
+	e.on("session/request_permission", func(map[string]any) any {
+		close(asked)
+		<-answered
+		return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": "once"}}
+	})
+	e.initialize(`{}`)
+	session := e.session()
+	id, _ := json.Marshal(e.begin("session/prompt", prompt(session, "go")))
+	<-asked
+	for _, method := range []string{"session/prompt", "session/new"} {
+		e.write(outgoing{Version: rpcVersion, ID: id, Method: method, Params: prompt(session, "again")})
+		if m := e.next(); string(m.ID) == string(id) || m.Error == nil || m.Error.Code != codeInvalidRequest || !strings.Contains(m.Error.Message, "in use") {
+			t.Errorf("%s: %s %v", method, m.ID, m.Error)
+		}
+	}
+	close(answered)
+	if m := e.next(); string(m.ID) != string(id) || m.Error != nil {
+		t.Errorf("%s %v", m.ID, m.Error)
+	}
 }
 
 // Without a model the editor gets auth_required with the text of adze doctor. Once there is one, it can continue.

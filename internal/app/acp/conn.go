@@ -10,6 +10,9 @@ import (
 	"sync"
 )
 
+// rpcVersion is the version of JSON-RPC.
+const rpcVersion = "2.0"
+
 // Codes of errors.
 const (
 	codeParse          = -32700
@@ -60,7 +63,7 @@ func encode(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
 		b, _ = json.Marshal(map[string]any{
-			"jsonrpc": "2.0", "method": "_adze/unsendable", "params": map[string]string{"error": err.Error()},
+			"jsonrpc": rpcVersion, "method": "_adze/unsendable", "params": map[string]string{"error": err.Error()},
 		})
 	}
 	return append(b, '\n')
@@ -95,14 +98,14 @@ type outgoing struct {
 }
 
 func (c *conn) notify(method string, params any) {
-	c.send(outgoing{Version: "2.0", Method: method, Params: params})
+	c.send(outgoing{Version: rpcVersion, Method: method, Params: params})
 }
 
 func (c *conn) respond(id json.RawMessage, result any) {
 	if result == nil {
 		result = struct{}{}
 	}
-	c.send(outgoing{Version: "2.0", ID: id, Result: result})
+	c.send(outgoing{Version: rpcVersion, ID: id, Result: result})
 }
 
 // reject responds with an error.
@@ -114,7 +117,7 @@ func (c *conn) reject(id json.RawMessage, err error) {
 	if !errors.As(err, &e) {
 		e = &rpcError{Code: codeInternal, Message: err.Error()}
 	}
-	c.send(outgoing{Version: "2.0", ID: id, Error: e})
+	c.send(outgoing{Version: rpcVersion, ID: id, Error: e})
 }
 
 // errGone is the error of a request to an editor that has disconnected.
@@ -132,7 +135,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 	id := strconv.FormatInt(c.last, 10)
 	c.open[id] = answered
 	c.mu.Unlock()
-	c.send(outgoing{Version: "2.0", ID: json.RawMessage(id), Method: method, Params: params})
+	c.send(outgoing{Version: rpcVersion, ID: json.RawMessage(id), Method: method, Params: params})
 	select {
 	case m, ok := <-answered:
 		switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -60,6 +62,15 @@ func TestRefusedWrite(t *testing.T) {
 	}
 	if story := e.story(); !strings.Contains(story, "toolCallId=c1 status=failed content") {
 		t.Error(story)
+	}
+	// A replay used to lack the line of its location.
+	live := e.of("tool_call_update")
+	id := list(e.call("session/list", map[string]any{})["sessions"])[0]["sessionId"]
+	e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+	calls := e.of("tool_call")
+	want, got := live[len(live)-1]["locations"], calls[len(calls)-1]["locations"]
+	if diff := cmp.Diff(want, got); diff != "" || want == nil {
+		t.Errorf("(-live +replayed)\n%s", diff)
 	}
 }
 

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
@@ -44,31 +42,11 @@ func with[T any](handle func(*server, T) (runner, error)) func(*server, json.Raw
 		var p T
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, errorf(codeInvalidParams, "params: %s", misfit(err))
+				return nil, errorf(codeInvalidParams, "params: %s", discover.Misread(err))
 			}
 		}
 		return handle(s, p)
 	}
-}
-
-// misfit describes an error of decoding JSON in terms of the protocol: the member, its type and the expected one.
-func misfit(err error) string {
-	var e *json.UnmarshalTypeError
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
-	want := map[reflect.Kind]string{
-		reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string",
-		reflect.Bool: "a boolean",
-	}[e.Type.Kind()]
-	if want == "" {
-		want = "a number"
-	}
-	kind, _, _ := strings.Cut(e.Value, " ") // from "number 5"
-	if e.Field == "" {
-		return fmt.Sprintf("expected %s, got %s", want, kind)
-	}
-	return fmt.Sprintf("%s: expected %s, got %s", e.Field, want, kind)
 }
 
 // now returns a runner that does nothing.
@@ -83,20 +61,20 @@ func (s *server) initialize(p initializeParams) (runner, error) {
 	s.mu.Lock()
 	s.client, s.begun = p.Capabilities, true
 	s.mu.Unlock()
-	return now(initializeResult{
-		ProtocolVersion: protocolVersion,
-		Capabilities: agentCapabilities{
-			LoadSession: true,
-			Prompt:      promptCapabilities{Image: true, EmbeddedContext: true},
-			MCP:         mcpCapabilities{HTTP: true, SSE: true},
-			Session: map[string]struct{}{
+	return now(map[string]any{
+		"protocolVersion": protocolVersion,
+		"agentCapabilities": map[string]any{
+			"loadSession":        true,
+			"promptCapabilities": map[string]bool{"image": true, "audio": false, "embeddedContext": true},
+			"mcpCapabilities":    map[string]bool{"http": true, "sse": true},
+			"sessionCapabilities": map[string]struct{}{
 				"list": {}, "delete": {}, "additionalDirectories": {}, "resume": {}, "close": {},
 			},
 		},
-		AgentInfo: implementation{Name: "adze", Title: "Adze", Version: s.o.Version},
-		AuthMethods: []authMethod{{
-			ID: setup, Name: "Set a model", Description: "Set the variables of a provider, such as OPENAI_API_KEY, " +
-				"or start a local model server. 'adze doctor' shows what was found.",
+		"agentInfo": map[string]string{"name": "adze", "title": "Adze", "version": s.o.Version},
+		"authMethods": []any{map[string]string{
+			"id": setup, "name": "Set a model", "description": "Set the variables of a provider, such as " +
+				"OPENAI_API_KEY, or start a local model server. 'adze doctor' shows what was found.",
 		}},
 	})
 }
@@ -262,7 +240,7 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 // open opens a session and its model, and starts its servers.
 func (s *server) open(ctx context.Context, p sessionParams, servers map[string]discover.Server,
 	record *recording.Options) (*talk, error) {
-	t := &talk{server: s, listed: make(chan struct{})}
+	t := &talk{server: s, listed: make(chan struct{}), known: map[string][]byte{}}
 	one, err := s.o.Open(Start{
 		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note, Write: t.writer(),
 	})

@@ -1,12 +1,12 @@
 package acp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -38,15 +38,11 @@ type talk struct {
 	talk     *session.Conversation   // nil: no prompt was sent yet
 	stop     context.CancelCauseFunc // interrupts the current prompt; nil: none
 	titled   bool
-	mode     string        // as the editor knows it,
-	model    string        // as is the model
-	effort   string        // that the editor chose; ""
-	models   []string      // that can be chosen
-	offered  int           // how many of them the editor knows
-	listed   chan struct{} // closed when the servers have listed their models
-	commands string        // as the editor knows them, for comparison
-	messages int           // of the model, and texts of commands, so far
-	usage    usageUpdate   // as the editor knows it
+	effort   string            // that the editor chose; ""
+	models   []string          // that can be chosen
+	listed   chan struct{}     // closed when the servers have listed their models
+	messages int               // of the model, and texts of commands, so far
+	known    map[string][]byte // the last updates about the state, by kind
 }
 
 // attach connects a session that was opened.
@@ -108,7 +104,7 @@ func (t *talk) put(u any) {
 
 // line returns an update as a line.
 func (t *talk) line(u any) []byte {
-	return encode(outgoing{Version: "2.0", Method: "session/update", Params: updateParams{t.id, u}})
+	return encode(outgoing{Version: rpcVersion, Method: "session/update", Params: updateParams{t.id, u}})
 }
 
 type updateParams struct {
@@ -124,9 +120,25 @@ func (t *talk) begin() {
 		t.put(u)
 	}
 	t.early = nil
-	t.offer()
 	t.mu.Unlock()
-	t.tellCommands()
+	t.tellState()
+}
+
+// tell sends an update about the state, unless the editor knows it. The caller holds the lock.
+func (t *talk) tell(u update) {
+	if t.learned(u) {
+		t.put(u)
+	}
+}
+
+// learned keeps what the editor knows from now on, and reports whether that is new. The caller holds the lock.
+func (t *talk) learned(u update) bool {
+	text, kind := encode(u), u["sessionUpdate"].(string)
+	if bytes.Equal(text, t.known[kind]) {
+		return false
+	}
+	t.known[kind] = text
+	return true
 }
 
 // can returns what the editor offers.
@@ -145,8 +157,12 @@ func (t *talk) note(text string) {
 	if rest, ok := strings.CutPrefix(text, "warning: "); ok {
 		severity, text = "warning", rest
 	}
-	title, about, _ := strings.Cut(text, "\n")
-	t.send(notice{Kind: "notice", Severity: severity, Title: title, About: about})
+	title, about, more := strings.Cut(text, "\n")
+	u := update{"sessionUpdate": "notice", "severity": severity, "title": title}
+	if more {
+		u["description"] = about
+	}
+	t.send(u)
 }
 
 // prompt answers a prompt.
@@ -280,8 +296,9 @@ func (t *talk) title(text string) {
 		return
 	}
 	t.titled = true
-	t.send(infoUpdate{
-		Kind: "session_info_update", Title: journal.Title(text), Updated: time.Now().UTC().Format(time.RFC3339),
+	t.send(update{
+		"sessionUpdate": "session_info_update", "title": journal.Title(text),
+		"updatedAt": time.Now().UTC().Format(time.RFC3339),
 	})
 }
 
@@ -307,88 +324,74 @@ const (
 	usualEffort = "default" // of the settings, or the model's own
 )
 
-// options returns the menus of the editor. The caller holds the lock.
-func (t *talk) options() []configOption {
-	mode := configOption{ID: modeOption, Name: "Mode", Category: "mode", Type: "select", Current: t.mode}
+// currentMode returns an update with the mode.
+func (t *talk) currentMode() update {
+	return update{"sessionUpdate": "current_mode_update", "currentModeId": t.session.Policy.Mode().String()}
+}
+
+// menus returns an update with the menus of the editor. The caller holds the lock.
+func (t *talk) menus() update {
+	mode := configOption{modeOption, "Mode", "mode", "select", t.session.Policy.Mode().String(), nil}
 	for _, m := range t.modes() {
 		mode.Options = append(mode.Options, configValue{m.ID, m.Name, m.Description})
 	}
-	if !slices.ContainsFunc(mode.Options, func(v configValue) bool { return v.Value == t.mode }) {
-		mode.Options = append(mode.Options, configValue{Value: t.mode, Name: t.mode})
+	if !slices.ContainsFunc(mode.Options, func(v configValue) bool { return v.Value == mode.Current }) {
+		mode.Options = append(mode.Options, configValue{Value: mode.Current, Name: mode.Current})
 	}
-	t.offered = len(t.models)
-	models := configOption{ID: modelOption, Name: "Model", Category: "model", Type: "select", Current: t.model}
-	for _, name := range t.models {
-		models.Options = append(models.Options, configValue{Value: name, Name: name})
+	current := t.session.Models.Name()
+	if !slices.Contains(t.models, current) {
+		t.models = append([]string{current}, t.models...)
 	}
-	effort := configOption{ID: effortOption, Name: "Effort", Category: "thought_level", Type: "select",
-		Current: cmp.Or(t.effort, usualEffort)}
-	for _, name := range t.efforts() {
-		effort.Options = append(effort.Options, configValue{Value: name, Name: name})
+	all := []configOption{
+		mode,
+		{modelOption, "Model", "model", "select", current, named(t.models)},
+		{effortOption, "Effort", "thought_level", "select", cmp.Or(t.effort, usualEffort), named(t.efforts())},
 	}
-	return []configOption{mode, models, effort}
+	return update{"sessionUpdate": "config_option_update", "configOptions": all}
 }
 
 func (t *talk) efforts() []string { return append([]string{usualEffort}, known.Efforts()...) }
-
-// refresh reads the current mode and model, and reports what changed since the last update. The caller holds the lock.
-func (t *talk) refresh() (mode, options bool) {
-	m, name := t.session.Policy.Mode().String(), t.session.Models.Name()
-	mode, options = m != t.mode, m != t.mode || name != t.model
-	t.mode, t.model = m, name
-	if !slices.Contains(t.models, name) {
-		t.models = append([]string{name}, t.models...)
-	}
-	return mode, options
-}
 
 // menuTime is how long the response that opens a session waits for the list of models. Editors update their menus
 // later, but scripts may only read the response.
 const menuTime = 20 * time.Millisecond
 
 // result returns the response to a request that opened the session.
-func (t *talk) result(id string) sessionResult {
+func (t *talk) result(id string) map[string]any {
 	select {
 	case <-t.listed:
 	case <-time.After(menuTime):
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refresh()
-	return sessionResult{SessionID: id, Modes: modeState{t.mode, t.modes()}, Options: t.options()}
+	mode, menus := t.currentMode(), t.menus()
+	t.learned(mode)
+	t.learned(menus)
+	result := map[string]any{
+		"modes":         map[string]any{"currentModeId": mode["currentModeId"], "availableModes": t.modes()},
+		"configOptions": menus["configOptions"],
+	}
+	if id != "" {
+		result["sessionId"] = id
+	}
+	return result
 }
 
-// tellState sends the mode, the model and the commands, if they changed.
+// tellState sends the mode, the menus and the slash commands, if they changed.
 func (t *talk) tellState() {
-	t.mu.Lock()
-	mode, options := t.refresh()
-	if mode {
-		t.put(modeUpdate{"current_mode_update", t.mode})
-	}
-	if options {
-		t.put(optionsUpdate{"config_option_update", t.options()})
-	}
-	t.mu.Unlock()
-	t.tellCommands()
-}
-
-// tellCommands sends the slash commands, if they changed.
-func (t *talk) tellCommands() {
-	all := []slashCommand{}
+	commands := []any{}
 	for _, c := range t.slash.List() {
-		one := slashCommand{Name: c.Name, Description: c.About}
+		one := map[string]any{"name": c.Name, "description": c.About}
 		if c.Words != "" {
-			one.Input = &commandInput{c.Words}
+			one["input"] = map[string]string{"hint": c.Words}
 		}
-		all = append(all, one)
+		commands = append(commands, one)
 	}
-	text, _ := json.Marshal(all) // strings only
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if string(text) != t.commands {
-		t.commands = string(text)
-		t.put(commandsUpdate{"available_commands_update", all})
-	}
+	t.tell(t.currentMode())
+	t.tell(t.menus())
+	t.tell(update{"sessionUpdate": "available_commands_update", "availableCommands": commands})
 }
 
 // listModels requests the models from the servers.
@@ -412,14 +415,7 @@ func (t *talk) listModels() {
 		}
 	}
 	if t.begun && ctx.Err() == nil {
-		t.offer()
-	}
-}
-
-// offer sends the models, if the editor doesn't know all of them. The caller holds the lock.
-func (t *talk) offer() {
-	if len(t.models) > t.offered {
-		t.put(optionsUpdate{"config_option_update", t.options()})
+		t.tell(t.menus())
 	}
 }
 
@@ -429,20 +425,16 @@ func (t *talk) tellUsage() {
 	if size == 0 {
 		return
 	}
-	u := usageUpdate{Kind: "usage_update", Used: used, Size: size}
+	u := update{"sessionUpdate": "usage_update", "used": used, "size": size}
 	if dollars, ok := t.session.Models.Cost(); ok {
-		u.Cost = &cost{dollars, "USD"}
+		u["cost"] = map[string]any{"amount": dollars, "currency": "USD"}
 	}
 	t.mu.Lock()
-	known := reflect.DeepEqual(u, t.usage)
-	t.usage = u
-	t.mu.Unlock()
-	if !known {
-		t.send(u)
-	}
+	defer t.mu.Unlock()
+	t.tell(u)
 }
 
-// setMode sets the mode. The options follow the response.
+// setMode sets the mode. The menus follow the response.
 func (s *server) setMode(p modeParams) (runner, error) {
 	return func(ctx context.Context) (any, func(), error) {
 		t, _, err := s.named(ctx, p.SessionID)
@@ -452,8 +444,10 @@ func (s *server) setMode(p modeParams) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		_, options := t.chosen()
-		return nil, func() { t.send(optionsUpdate{"config_option_update", options}) }, nil
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.learned(t.currentMode())
+		return nil, t.tellState, nil
 	}, nil
 }
 
@@ -470,22 +464,13 @@ func (s *server) setOption(p optionParams) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		mode, options := t.chosen()
-		if mode != "" {
-			t.send(modeUpdate{"current_mode_update", mode})
-		}
-		return map[string]any{"configOptions": options}, nil, nil
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.tell(t.currentMode())
+		menus := t.menus()
+		t.learned(menus)
+		return map[string]any{"configOptions": menus["configOptions"]}, nil, nil
 	}, nil
-}
-
-// chosen returns the mode, if it changed, and all options, which the editor gets next.
-func (t *talk) chosen() (mode string, options []configOption) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if changed, _ := t.refresh(); changed {
-		mode = t.mode
-	}
-	return mode, t.options()
 }
 
 // choose sets an option. param is the parameter that has the value, for the error.

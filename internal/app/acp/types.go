@@ -23,43 +23,6 @@ type clientCapabilities struct {
 	} `json:"elicitation"`
 }
 
-type initializeResult struct {
-	ProtocolVersion int               `json:"protocolVersion"`
-	Capabilities    agentCapabilities `json:"agentCapabilities"`
-	AgentInfo       implementation    `json:"agentInfo"`
-	AuthMethods     []authMethod      `json:"authMethods"`
-}
-
-type agentCapabilities struct {
-	LoadSession bool                `json:"loadSession"`
-	Prompt      promptCapabilities  `json:"promptCapabilities"`
-	MCP         mcpCapabilities     `json:"mcpCapabilities"`
-	Session     map[string]struct{} `json:"sessionCapabilities"`
-}
-
-type promptCapabilities struct {
-	Image           bool `json:"image"`
-	Audio           bool `json:"audio"`
-	EmbeddedContext bool `json:"embeddedContext"`
-}
-
-type mcpCapabilities struct {
-	HTTP bool `json:"http"`
-	SSE  bool `json:"sse"`
-}
-
-type implementation struct {
-	Name    string `json:"name"`
-	Title   string `json:"title"`
-	Version string `json:"version"`
-}
-
-type authMethod struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-}
-
 type authenticateParams struct {
 	MethodID string `json:"methodId"`
 }
@@ -113,12 +76,6 @@ type nameValue struct {
 	Value string `json:"value"`
 }
 
-type sessionResult struct {
-	SessionID string         `json:"sessionId,omitempty"`
-	Modes     modeState      `json:"modes"`
-	Options   []configOption `json:"configOptions"`
-}
-
 // promptResult is the response to session/prompt. Usage is not yet in the protocol's stable part.
 type promptResult struct {
 	Reason string `json:"stopReason"`
@@ -131,11 +88,6 @@ type usage struct {
 	Output      int `json:"outputTokens"`
 	CachedRead  int `json:"cachedReadTokens,omitempty"`
 	CachedWrite int `json:"cachedWriteTokens,omitempty"`
-}
-
-type modeState struct {
-	Current   string        `json:"currentModeId"`
-	Available []sessionMode `json:"availableModes"`
 }
 
 type sessionMode struct {
@@ -159,12 +111,19 @@ type configValue struct {
 	Description string `json:"description,omitempty"`
 }
 
+// named returns values that are their own names.
+func named(values []string) (out []configValue) {
+	for _, v := range values {
+		out = append(out, configValue{Value: v, Name: v})
+	}
+	return out
+}
+
 type sessionInfo struct {
-	SessionID string   `json:"sessionId"`
-	CWD       string   `json:"cwd"`
-	AddDirs   []string `json:"additionalDirectories,omitempty"`
-	Title     string   `json:"title,omitempty"`
-	UpdatedAt string   `json:"updatedAt"`
+	SessionID string `json:"sessionId"`
+	CWD       string `json:"cwd"`
+	Title     string `json:"title,omitempty"`
+	UpdatedAt string `json:"updatedAt"`
 }
 
 // content is a content block. Its fields depend on Type.
@@ -187,7 +146,11 @@ type resource struct {
 
 func textContent(text string) content { return content{Type: "text", Text: &text} }
 
-// The updates of session/update; Kind is the name in the protocol.
+// update is an update of session/update that is made in one place, with the protocol's names; sessionUpdate is its
+// kind.
+type update map[string]any
+
+// Updates that are made often; Kind is the name in the protocol.
 type (
 	chunk struct {
 		Kind    string  `json:"sessionUpdate"` // user_message_chunk, agent_message_chunk, agent_thought_chunk
@@ -197,46 +160,6 @@ type (
 	callUpdate struct {
 		Kind string `json:"sessionUpdate"` // tool_call, tool_call_update
 		toolCall
-	}
-	planUpdate struct {
-		Kind    string      `json:"sessionUpdate"`
-		Entries []planEntry `json:"entries"`
-	}
-	commandsUpdate struct {
-		Kind     string         `json:"sessionUpdate"`
-		Commands []slashCommand `json:"availableCommands"`
-	}
-	modeUpdate struct {
-		Kind string `json:"sessionUpdate"`
-		Mode string `json:"currentModeId"`
-	}
-	optionsUpdate struct {
-		Kind    string         `json:"sessionUpdate"`
-		Options []configOption `json:"configOptions"`
-	}
-	infoUpdate struct {
-		Kind    string `json:"sessionUpdate"`
-		Title   string `json:"title"`
-		Updated string `json:"updatedAt"`
-	}
-	usageUpdate struct {
-		Kind string `json:"sessionUpdate"`
-		Used int    `json:"used"`
-		Size int    `json:"size"`
-		Cost *cost  `json:"cost,omitempty"`
-	}
-	notice struct {
-		Kind     string `json:"sessionUpdate"`
-		Severity string `json:"severity"`
-		Title    string `json:"title"`
-		About    string `json:"description,omitempty"`
-	}
-	compactionUpdate struct {
-		Kind    string    `json:"sessionUpdate"`
-		ID      string    `json:"compactionId"`
-		Status  string    `json:"status"`
-		Summary []content `json:"summary,omitempty"`
-		Error   string    `json:"error,omitempty"`
 	}
 )
 
@@ -264,27 +187,6 @@ type toolContent struct {
 type location struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
-}
-
-type planEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"`
-	Status   string `json:"status"`
-}
-
-type slashCommand struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
-	Input       *commandInput `json:"input,omitempty"`
-}
-
-type commandInput struct {
-	Hint string `json:"hint"`
-}
-
-type cost struct {
-	Amount   float64 `json:"amount"`
-	Currency string  `json:"currency"`
 }
 
 type permissionOption struct {

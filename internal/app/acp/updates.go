@@ -80,14 +80,15 @@ func (t *talk) compacted(c agent.Compacted) {
 		t.note(c.String())
 		return
 	}
-	u := compactionUpdate{
-		Kind: "compaction_update", ID: fmt.Sprintf("%s/compaction/%d", t.id, c.Turn), Status: "completed",
+	u := update{
+		"sessionUpdate": "compaction_update", "compactionId": fmt.Sprintf("%s/compaction/%d", t.id, c.Turn),
+		"status": "completed",
 	}
 	if c.Summary != "" {
-		u.Summary = []content{textContent(c.Summary)}
+		u["summary"] = []content{textContent(c.Summary)}
 	}
 	if c.Err != nil {
-		u.Status, u.Error = "failed", c.String()
+		u["status"], u["error"] = "failed", c.String()
 	}
 	t.send(u)
 }
@@ -102,6 +103,7 @@ type callList struct {
 type knownCall struct {
 	described string // the last description; "": none
 	ran       bool
+	at        []location // of a call that failed: no line was changed
 }
 
 // change changes what the editor knows about a call, and reports whether the call is new.
@@ -243,7 +245,10 @@ func (t *talk) step(e tool.Event) {
 	case tool.Prepared, tool.Asking:
 		t.announce(e.Request)
 	case tool.Trying, tool.Running:
-		t.calls.change(id, func(k *knownCall) { k.ran = k.ran || e.Stage == tool.Running })
+		unshown := e.Request
+		unshown.Confirm = nil
+		at := locations(unshown)
+		t.calls.change(id, func(k *knownCall) { k.ran, k.at = k.ran || e.Stage == tool.Running, at })
 		t.update(toolCall{ID: id, Status: "in_progress"})
 	case tool.Showing:
 		t.update(toolCall{ID: id, Content: shown(e.Display)})
@@ -264,12 +269,14 @@ func (t *talk) update(c toolCall) {
 
 // done sends the result of a call, and its changes of the session.
 func (t *talk) done(e tool.Event) {
-	id, ran := callID(e.Request.Call), false
-	if t.calls.change(id, func(k *knownCall) { ran = k.ran }) { // it failed before its description was known
+	id, known := callID(e.Request.Call), knownCall{}
+	if t.calls.change(id, func(k *knownCall) { known = *k }) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	c := t.ended(id, *e.Outcome, e.Request.Declaration.Kind, ran)
-	if !ran && e.Request.Description == "" { // it ended before it was prepared
+	c := t.ended(id, *e.Outcome, e.Request.Declaration.Kind, known.ran)
+	if known.ran && e.Outcome.Error != nil {
+		c.Locations = known.at
+	} else if !known.ran && e.Request.Description == "" { // it ended before it was prepared
 		about := describe(t.prepared(e.Request))
 		c.Title, c.Locations = about.Title, about.Locations
 	}
@@ -422,10 +429,12 @@ func warnings(list []string) []toolContent {
 func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
 
 // planOf returns the to-do list as the protocol's plan.
-func planOf(list todo.List) planUpdate {
-	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
+func planOf(list todo.List) update {
+	entries := []any{}
 	for _, item := range list {
-		u.Entries = append(u.Entries, planEntry{Content: item.Content, Priority: "medium", Status: item.Status})
+		entries = append(entries, map[string]string{
+			"content": item.Content, "priority": "medium", "status": item.Status,
+		})
 	}
-	return u
+	return update{"sessionUpdate": "plan", "entries": entries}
 }

@@ -231,7 +231,7 @@ func sameValue(a, b json.RawMessage) bool {
 func wait(milliseconds float64) (time.Duration, error) {
 	d := time.Duration(milliseconds * float64(time.Millisecond))
 	if milliseconds <= 0 || d > 24*time.Hour {
-		return 0, errors.New("initialize: timeout.canUseTool: expected milliseconds, at most 24 hours")
+		return 0, errors.New("timeout.canUseTool: expected milliseconds, at most 24 hours")
 	}
 	return d, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/models"
 )
 
@@ -17,8 +18,23 @@ import (
 type handler struct {
 	// beside means that it may block: it runs while further lines are read. Prompts wait for earlier requests.
 	beside bool
-	run    func(h *host, ctx context.Context, request json.RawMessage) (any, error)
+	run    func(h *host, ctx context.Context, request json.RawMessage) (response, error)
 	then   func(*host) // called after a successful response
+}
+
+// response has the fields of a successful response, except for its subtype.
+type response map[string]any
+
+// with returns a handler that reads the fields of a request first.
+func with[T any](handle func(*host, context.Context, T) (response, error)) func(*host, context.Context,
+	json.RawMessage) (response, error) {
+	return func(h *host, ctx context.Context, request json.RawMessage) (response, error) {
+		var fields T
+		if err := json.Unmarshal(request, &fields); err != nil {
+			return nil, errors.New(discover.Misread(err))
+		}
+		return handle(h, ctx, fields)
+	}
 }
 
 // handlers returns the handlers by subtype.
@@ -27,16 +43,16 @@ func handlers() map[string]handler {
 		"initialize":           {run: (*host).initialize, then: (*host).connect},
 		"interrupt":            {run: interrupt, then: func(h *host) { h.queue.interrupt() }},
 		"continue_last_turn":   {run: (*host).continueLastTurn, then: (*host).continues},
-		"set_model":            {beside: true, run: (*host).setModel},
-		"set_permission_mode":  {run: (*host).setPermissionMode},
-		"set_effort":           {run: (*host).setEffort},
+		"set_model":            {beside: true, run: with((*host).setModel)},
+		"set_permission_mode":  {run: with((*host).setPermissionMode)},
+		"set_effort":           {run: with((*host).setEffort)},
 		"supported_commands":   {run: (*host).supportedCommands},
 		"mcp_server_status":    {run: (*host).serverStatus},
 		"mcp_status":           {run: (*host).serverList},
-		"mcp_message":          {run: (*host).serverMessage},
-		"get_context_usage":    {run: (*host).contextUsage},
+		"mcp_message":          {run: with((*host).serverMessage)},
+		"get_context_usage":    {run: with((*host).contextUsage)},
 		"get_available_models": {beside: true, run: (*host).availableModels},
-		"get_usage_info":       {beside: true, run: (*host).usageInfo},
+		"get_usage_info":       {beside: true, run: with((*host).usageInfo)},
 	}
 }
 
@@ -61,7 +77,8 @@ func (h *host) requested(ctx context.Context, id, request json.RawMessage) {
 		return
 	}
 	if !todo.beside {
-		if h.respond(id, func() (any, error) { return todo.run(h, ctx, request) }) && todo.then != nil {
+		response, err := todo.run(h, ctx, request)
+		if h.respond(id, r.Subtype, response, err); err == nil && todo.then != nil {
 			todo.then(h)
 		}
 		return
@@ -78,7 +95,7 @@ func (h *host) requested(ctx context.Context, id, request json.RawMessage) {
 		defer cancel()
 		response, err := todo.run(h, own, request)
 		if h.handled(string(id), w) { // otherwise it was canceled, which has its own response
-			h.respond(id, func() (any, error) { return response, err })
+			h.respond(id, r.Subtype, response, err)
 		}
 	})
 }
@@ -122,31 +139,31 @@ func (h *host) cancelled(id string) {
 	}
 }
 
-// respond answers a request, and reports whether it succeeded.
-func (h *host) respond(id json.RawMessage, what func() (any, error)) bool {
-	response, err := what()
+// respond answers a request.
+func (h *host) respond(id json.RawMessage, subtype string, fields response, err error) {
 	if err != nil {
-		h.reject(id, err)
-		return false
+		h.reject(id, fmt.Errorf("%s: %w", subtype, err))
+		return
 	}
-	h.out.Send(controlResponse{"control_response", success{"success", id, response}})
-	return true
+	all := response{"subtype": subtype}
+	maps.Copy(all, fields)
+	h.out.Send(map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "success", "request_id": id, "response": all,
+	}})
 }
 
 // interrupt only responds: the prompt is stopped after the response, so that its result follows it.
-func interrupt(*host, context.Context, json.RawMessage) (any, error) {
-	return map[string]any{"subtype": "interrupt"}, nil
-}
+func interrupt(*host, context.Context, json.RawMessage) (response, error) { return nil, nil }
 
 // continueLastTurn reports whether there is an unfinished turn; it continues after the response.
-func (h *host) continueLastTurn(context.Context, json.RawMessage) (any, error) {
+func (h *host) continueLastTurn(context.Context, json.RawMessage) (response, error) {
 	if h.queue.busy() {
-		return nil, errors.New("continue_last_turn: a prompt is being answered")
+		return nil, errors.New("a prompt is being answered")
 	}
 	if !h.session.Unanswered() {
-		return nil, fmt.Errorf("continue_last_turn: %w", agent.ErrNothingToContinue)
+		return nil, agent.ErrNothingToContinue
 	}
-	return map[string]any{"subtype": "continue_last_turn"}, nil
+	return nil, nil
 }
 
 // continues has the model answer without a prompt.
@@ -156,34 +173,31 @@ func (h *host) continues() {
 	h.queue.add(p)
 }
 
-func (h *host) setPermissionMode(_ context.Context, request json.RawMessage) (any, error) {
-	var r struct {
-		Mode string `json:"mode"`
-	}
-	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, errors.New("set_permission_mode: mode: expected a text")
-	}
+type modeRequest struct {
+	Mode string `json:"mode"`
+}
+
+func (h *host) setPermissionMode(_ context.Context, r modeRequest) (response, error) {
 	if strings.EqualFold(r.Mode, "auto") {
 		r.Mode = "auto-edit" // the nearest stricter mode, as with --approval-mode
 	}
 	if err := h.session.SetMode(r.Mode); err != nil {
-		return nil, fmt.Errorf("set_permission_mode: mode: %w", err)
+		return nil, fmt.Errorf("mode: %w", err)
 	}
-	return map[string]any{
-		"subtype": "set_permission_mode", "status": "updated", "mode": h.session.Policy.Mode().String(),
-	}, nil
+	return response{"status": "updated", "mode": h.session.Policy.Mode().String()}, nil
 }
 
-func (h *host) setModel(ctx context.Context, request json.RawMessage) (any, error) {
-	var r struct {
-		Model string `json:"model"`
-	}
-	if err := json.Unmarshal(request, &r); err != nil || strings.TrimSpace(r.Model) == "" {
-		return nil, errors.New("set_model: model: expected the name of a model")
+type modelRequest struct {
+	Model string `json:"model"`
+}
+
+func (h *host) setModel(ctx context.Context, r modelRequest) (response, error) {
+	if strings.TrimSpace(r.Model) == "" {
+		return nil, errors.New("model: expected the name of a model")
 	}
 	m, err := h.session.Models.Switch(ctx, r.Model)
 	if err != nil {
-		return nil, fmt.Errorf("set_model: %w", err)
+		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -191,22 +205,20 @@ func (h *host) setModel(ctx context.Context, request json.RawMessage) (any, erro
 		h.talk.SetModel(m)
 		h.out.SetModel(m.Name())
 	}
-	return map[string]any{"subtype": "set_model", "model": m.Name()}, nil
+	return response{"model": m.Name()}, nil
 }
 
-func (h *host) setEffort(_ context.Context, request json.RawMessage) (any, error) {
-	var r struct {
-		Effort string `json:"effort"`
-	}
-	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, errors.New("set_effort: effort: expected a text")
-	}
+type effortRequest struct {
+	Effort string `json:"effort"`
+}
+
+func (h *host) setEffort(_ context.Context, r effortRequest) (response, error) {
 	effort, err := parseEffort(r.Effort)
 	if err != nil {
-		return nil, fmt.Errorf("set_effort: %w", err)
+		return nil, err
 	}
 	h.apply(effort)
-	return map[string]any{"subtype": "set_effort", "effort": effort, "applied": true, "override": nil}, nil
+	return response{"effort": effort, "applied": true, "override": nil}, nil
 }
 
 func parseEffort(s string) (string, error) {

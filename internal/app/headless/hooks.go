@@ -31,22 +31,14 @@ type registration struct {
 func (r registration) failure() (hook.Failure, error) {
 	switch e := hook.Event(r.Event); {
 	case !empty(r.WhenUnanswered):
-		return "", fmt.Errorf("initialize: hooks.%s.whenUnanswered isn't supported", e)
+		return "", fmt.Errorf("hooks.%s.whenUnanswered isn't supported", e)
 	case r.OnFailure == "" || r.OnFailure == "continue":
 		return "", nil
 	case r.OnFailure == "block" && (e == hook.PreToolUse || e == hook.PermissionRequest):
 		return hook.FailureBlocks, nil
 	}
-	return "", fmt.Errorf("initialize: hooks.%s.onFailure: expected continue, or block for PreToolUse and "+
+	return "", fmt.Errorf("hooks.%s.onFailure: expected continue, or block for PreToolUse and "+
 		"PermissionRequest, got %q", r.Event, r.OnFailure)
-}
-
-// hookCallback asks the program to run one of its hooks.
-type hookCallback struct {
-	Subtype  string     `json:"subtype"`
-	Callback string     `json:"callback_id"`
-	Input    hook.Input `json:"input"`
-	Call     *string    `json:"tool_use_id"`
 }
 
 // newHooks returns the hooks that the program registers: a list of events and callbacks, or lists by event.
@@ -72,7 +64,7 @@ func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	var out []hook.Hook
 	for _, r := range list {
 		if !slices.Contains(hook.Events(), hook.Event(r.Event)) {
-			return nil, fmt.Errorf("initialize: hooks: unknown or unsupported event %q (expected %s)", r.Event,
+			return nil, fmt.Errorf("hooks: unknown or unsupported event %q (expected %s)", r.Event,
 				eventNames())
 		}
 		ids := r.Several
@@ -96,7 +88,7 @@ func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	return out, nil
 }
 
-var errHooks = errors.New(`initialize: hooks: expected [{"event": …, "callback_id": …}] or {"EVENT": [{"matcher": …, "hookCallbackIds": […]}]}`)
+var errHooks = errors.New(`hooks: expected [{"event": …, "callback_id": …}] or {"EVENT": [{"matcher": …, "hookCallbackIds": […]}]}`)
 
 func eventNames() string {
 	var names []string
@@ -109,9 +101,9 @@ func eventNames() string {
 // callback returns a hook that runs in the program. Without an answer, the hook failed.
 func (h *host) callback(id string) hook.Func {
 	return func(ctx context.Context, in hook.Input) (hook.Output, error) {
-		request := hookCallback{Subtype: "hook_callback", Callback: id, Input: in}
+		request := map[string]any{"subtype": "hook_callback", "callback_id": id, "input": in, "tool_use_id": nil}
 		if in.ToolUseID != "" {
-			request.Call = &in.ToolUseID
+			request["tool_use_id"] = in.ToolUseID
 		}
 		raw, err := h.asked.call(ctx, request)
 		if err != nil {

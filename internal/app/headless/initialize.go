@@ -38,24 +38,27 @@ func known() []string {
 
 // initialize sets up the session. After an error, prompts fail until an initialize succeeds: a program may send them
 // without waiting for the response.
-func (h *host) initialize(_ context.Context, request json.RawMessage) (any, error) {
-	response, err := h.setUp(request)
+func (h *host) initialize(_ context.Context, request json.RawMessage) (response, error) {
+	fields, err := h.setUp(request)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.begun {
-		h.notSetUp = err
+	if h.begun {
+		return fields, err
 	}
-	return response, err
+	if h.notSetUp = nil; err != nil {
+		h.notSetUp = fmt.Errorf("initialize: %w", err)
+	}
+	return fields, err
 }
 
 // setUp applies everything or nothing.
-func (h *host) setUp(request json.RawMessage) (any, error) {
-	if err := onlyFields("initialize", request, known()...); err != nil {
+func (h *host) setUp(request json.RawMessage) (response, error) {
+	if err := onlyFields(request, known()...); err != nil {
 		return nil, err
 	}
 	var r initialization
 	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, fmt.Errorf("initialize: %s", discover.Misread(err))
+		return nil, errors.New(discover.Misread(err))
 	}
 	hooks, err := h.newHooks(r.Hooks)
 	if err != nil {
@@ -77,22 +80,22 @@ func (h *host) setUp(request json.RawMessage) (any, error) {
 	}
 	if r.Effort != "" {
 		if r.Effort, err = parseEffort(r.Effort); err != nil {
-			return nil, fmt.Errorf("initialize: %w", err)
+			return nil, err
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.begun {
-		return nil, errors.New("initialize: must come before the first user message")
+		return nil, errors.New("must come before the first user message")
 	}
 	if len(servers) > 0 {
 		if err := h.session.Outside.Add(servers); err != nil {
-			return nil, fmt.Errorf("initialize: %w", err)
+			return nil, err
 		}
 	}
 	if len(roles) > 0 {
 		if err := h.session.AddRoles(roles); err != nil {
-			return nil, fmt.Errorf("initialize: agents: %w", err)
+			return nil, fmt.Errorf("agents: %w", err)
 		}
 	}
 	if len(hooks) > 0 {
@@ -100,16 +103,16 @@ func (h *host) setUp(request json.RawMessage) (any, error) {
 	}
 	h.session.SetPrompts(string(r.SystemPrompt), r.Append)
 	h.patience = patience
-	response := h.described()
+	fields := h.described()
 	if r.Effort != "" {
 		h.effort = r.Effort
-		response["effort_status"] = map[string]any{"effort": r.Effort, "applied": true, "override": nil}
+		fields["effort_status"] = map[string]any{"effort": r.Effort, "applied": true, "override": nil}
 	}
-	return response, nil
+	return fields, nil
 }
 
 // described returns what a program learns about the session: Qwen Code's SDK reads the capabilities, Claude's the rest.
-func (h *host) described() map[string]any {
+func (h *host) described() response {
 	commands, agents := []any{}, []any{}
 	for _, c := range h.out.o.Commands.List() {
 		commands = append(commands, map[string]any{"name": c.Name, "description": c.About, "argumentHint": c.Words})
@@ -117,8 +120,8 @@ func (h *host) described() map[string]any {
 	for _, t := range h.session.Definitions.TaskTypes() {
 		agents = append(agents, map[string]any{"name": t.Name, "description": t.Description})
 	}
-	return map[string]any{
-		"subtype": "initialize", "session_id": h.session.ID, "capabilities": capabilities(),
+	return response{
+		"session_id": h.session.ID, "capabilities": capabilities(),
 		"commands": commands, "agents": agents, "models": []any{}, "account": map[string]any{},
 		"output_style": "default", "available_output_styles": []string{"default"},
 		"hooks_applied": true, "hook_on_failure_supported": true, "mcp_servers_applied": true,

@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/engine/lines"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -42,7 +42,7 @@ func (h *host) read(ctx context.Context) {
 		case err != nil:
 			return
 		case line.Long:
-			h.reject(lines.ID(text, requestID), fmt.Errorf("the line is longer than %d MB", maxLine>>20))
+			h.reject(line.Member(requestID), fmt.Errorf("the line is longer than %d MB", maxLine>>20))
 		case len(text) > 0:
 			h.take(ctx, text)
 		}
@@ -53,12 +53,8 @@ func (h *host) read(ctx context.Context) {
 func (h *host) take(ctx context.Context, line []byte) {
 	var in incoming
 	if err := json.Unmarshal(line, &in); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) { // its text names Go types
-			err = fmt.Errorf("got %s", strings.TrimSpace(kind.Value+" "+kind.Field))
-		}
-		h.reject(lines.ID(line, requestID), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
-			err))
+		h.reject(lines.Line{Text: line, Tail: line}.Member(requestID),
+			fmt.Errorf("invalid line: expected a JSON object with a type: %s", discover.Misread(err)))
 		return
 	}
 	switch in.Type {
@@ -95,7 +91,9 @@ func (h *host) reject(id json.RawMessage, err error) {
 	if !json.Valid(id) {
 		id = json.RawMessage(`""`)
 	}
-	h.out.Send(controlResponse{"control_response", failure{"error", id, err.Error()}})
+	h.out.Send(map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "error", "request_id": id, "error": err.Error(),
+	}})
 }
 
 // prompted queues a prompt.

@@ -11,13 +11,13 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-func (h *host) supportedCommands(context.Context, json.RawMessage) (any, error) {
+func (h *host) supportedCommands(context.Context, json.RawMessage) (response, error) {
 	names := h.out.o.Commands.Names()
 	slices.Sort(names)
-	return map[string]any{"subtype": "supported_commands", "commands": names}, nil
+	return response{"commands": names}, nil
 }
 
-func (h *host) serverStatus(context.Context, json.RawMessage) (any, error) {
+func (h *host) serverStatus(context.Context, json.RawMessage) (response, error) {
 	status := map[string]string{}
 	errs := map[string]string{}
 	for _, st := range h.session.Outside.List() {
@@ -26,11 +26,11 @@ func (h *host) serverStatus(context.Context, json.RawMessage) (any, error) {
 			errs[st.Alias] = st.Err.Error()
 		}
 	}
-	return map[string]any{"subtype": "mcp_server_status", "status": status, "errors": errs}, nil
+	return response{"status": status, "errors": errs}, nil
 }
 
 // serverList is serverStatus for Claude's SDK.
-func (h *host) serverList(context.Context, json.RawMessage) (any, error) {
+func (h *host) serverList(context.Context, json.RawMessage) (response, error) {
 	list := []map[string]any{}
 	for _, st := range h.session.Outside.List() {
 		one := map[string]any{"name": st.Alias, "status": serverStatus(st)}
@@ -42,29 +42,28 @@ func (h *host) serverList(context.Context, json.RawMessage) (any, error) {
 		}
 		list = append(list, one)
 	}
-	return map[string]any{"mcpServers": list}, nil
+	return response{"mcpServers": list}, nil
 }
 
 // serverMessage handles a message that a server in the program sends by itself.
-func (h *host) serverMessage(_ context.Context, request json.RawMessage) (any, error) {
-	var m mcpMessage
-	if err := json.Unmarshal(request, &m); err != nil || !isObject(m.Message) {
-		return nil, errors.New("mcp_message: expected server_name and message")
+func (h *host) serverMessage(_ context.Context, m mcpMessage) (response, error) {
+	if !isObject(m.Message) {
+		return nil, errors.New("expected server_name and message")
 	}
 	h.mu.Lock()
 	l := h.servers[m.Server]
 	h.mu.Unlock()
 	if l == nil {
-		return nil, fmt.Errorf("mcp_message: server_name: unknown MCP server %q", m.Server)
+		return nil, fmt.Errorf("server_name: unknown MCP server %q", m.Server)
 	}
 	l.add(m.Message)
-	return map[string]any{"subtype": "mcp_message"}, nil
+	return nil, nil
 }
 
-func (h *host) availableModels(ctx context.Context, _ json.RawMessage) (any, error) {
+func (h *host) availableModels(ctx context.Context, _ json.RawMessage) (response, error) {
 	list, errs := h.session.Models.List(ctx)
 	if len(list) == 0 && len(errs) > 0 {
-		return nil, fmt.Errorf("get_available_models: %w", errors.Join(errs...))
+		return nil, errors.Join(errs...)
 	}
 	models := []map[string]any{}
 	for _, m := range list {
@@ -73,16 +72,14 @@ func (h *host) availableModels(ctx context.Context, _ json.RawMessage) (any, err
 			"contextWindowSize": m.ContextWindow,
 		})
 	}
-	return map[string]any{"subtype": "get_available_models", "models": models}, nil
+	return response{"models": models}, nil
 }
 
-func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, error) {
-	var r struct {
-		Details bool `json:"show_details"`
-	}
-	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, errors.New("get_context_usage: show_details: expected true or false")
-	}
+type contextRequest struct {
+	Details bool `json:"show_details"`
+}
+
+func (h *host) contextUsage(_ context.Context, r contextRequest) (response, error) {
 	h.mu.Lock()
 	talk, last := h.talk, h.usage
 	var history []model.Message
@@ -96,8 +93,8 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 	u := slash.UsageOf(h.session, history)
 	total := last.Total()
 	free := max(u.Window-max(total, u.Estimated())-u.Reserved, 0)
-	response := map[string]any{
-		"subtype": "get_context_usage", "modelName": u.Model, "totalTokens": total, "contextWindowSize": u.Window,
+	fields := response{
+		"modelName": u.Model, "totalTokens": total, "contextWindowSize": u.Window,
 		"isEstimated": total == 0, "showDetails": r.Details,
 		"breakdown": map[string]any{
 			"systemPrompt": u.System, "builtinTools": sum(u.Builtin), "mcpTools": sum(u.External),
@@ -109,9 +106,9 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 		"skills": []any{},
 	}
 	if r.Details {
-		response["builtinTools"], response["mcpTools"] = u.Builtin, u.External
+		fields["builtinTools"], fields["mcpTools"] = u.Builtin, u.External
 	}
-	return response, nil
+	return fields, nil
 }
 
 func sum(tools []slash.ToolTokens) int {

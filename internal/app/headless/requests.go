@@ -33,23 +33,6 @@ type controlRequest struct {
 	Request any    `json:"request"`
 }
 
-type controlResponse struct {
-	Type     string `json:"type"`
-	Response any    `json:"response"`
-}
-
-type success struct {
-	Subtype  string          `json:"subtype"`
-	ID       json.RawMessage `json:"request_id"`
-	Response any             `json:"response"`
-}
-
-type failure struct {
-	Subtype string          `json:"subtype"`
-	ID      json.RawMessage `json:"request_id"`
-	Error   string          `json:"error"`
-}
-
 // send sends a request. done is called once: with the response, or with errClosed. withdraw cancels the request; done
 // isn't called after it.
 func (r *requests) send(request any, done func(reply)) (withdraw func()) {

@@ -16,14 +16,14 @@ import (
 )
 
 // onlyFields returns an error if an object has other fields that say something: what isn't understood isn't ignored.
-func onlyFields(at string, object json.RawMessage, fields ...string) error {
+func onlyFields(object json.RawMessage, fields ...string) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(object, &given); err != nil {
-		return fmt.Errorf("%s: expected an object", at)
+		return errors.New("expected an object")
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if value := string(given[name]); !slices.Contains(fields, name) && !empty(given[name]) && value != "false" {
-			return fmt.Errorf("%s: %s isn't supported", at, name)
+			return errors.New(name + " isn't supported")
 		}
 	}
 	return nil
@@ -74,10 +74,9 @@ func (s *subagents) UnmarshalJSON(raw []byte) error {
 	}
 	*s = nil
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		at := "agents." + name
-		err := onlyFields(at, named[name], "description", "prompt", "tools", "disallowedTools", "model", "maxTurns")
+		err := onlyFields(named[name], "description", "prompt", "tools", "disallowedTools", "model", "maxTurns")
 		if err != nil {
-			return err
+			return fmt.Errorf("agents.%s: %w", name, err)
 		}
 		a := struct {
 			subagent
@@ -85,7 +84,7 @@ func (s *subagents) UnmarshalJSON(raw []byte) error {
 			Turns  int    `json:"maxTurns"`
 		}{}
 		if err := json.Unmarshal(named[name], &a); err != nil {
-			return fmt.Errorf("%s: %s", at, discover.Misread(err))
+			return fmt.Errorf("agents.%s: %s", name, discover.Misread(err))
 		}
 		one := a.subagent
 		one.Name, one.Prompt, one.Run.Turns = name, a.Prompt, a.Turns
@@ -104,11 +103,11 @@ func roles(agents []subagent) ([]agent.Role, error) {
 		for _, f := range []struct{ name, value string }{{"name", a.Name}, {"description", a.Description},
 			{"systemPrompt", a.Prompt}} {
 			if f.value == "" {
-				return nil, fmt.Errorf("initialize: agents[%d].%s: expected a text", i, f.name)
+				return nil, fmt.Errorf("agents[%d].%s: expected a text", i, f.name)
 			}
 		}
 		if m := a.Run.Minutes; a.Run.Turns < 0 || m < 0 || m > math.MaxInt32 {
-			return nil, fmt.Errorf("initialize: agents[%d].runConfig: expected numbers above 0", i)
+			return nil, fmt.Errorf("agents[%d].runConfig: expected numbers above 0", i)
 		}
 		out = append(out, agent.Role{
 			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without,
@@ -153,8 +152,8 @@ type serverPolicy struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *serverPolicy) UnmarshalJSON(raw []byte) error {
 	type plain serverPolicy
-	if err := onlyFields("sdkMcpServerConfigs", raw, "timeout"); err != nil {
-		return err
+	if err := onlyFields(raw, "timeout"); err != nil {
+		return fmt.Errorf("sdkMcpServerConfigs: %w", err)
 	}
 	return json.Unmarshal(raw, (*plain)(p))
 }
@@ -165,10 +164,10 @@ func (h *host) newServers(r initialization) (map[string]discover.Server, error) 
 	for name, raw := range r.Servers {
 		var s discover.Server
 		if !isObject(raw) {
-			return nil, fmt.Errorf("initialize: mcpServers.%s: expected an object", name)
+			return nil, fmt.Errorf("mcpServers.%s: expected an object", name)
 		}
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, fmt.Errorf("initialize: mcpServers.%s: %s", name, discover.Misread(err))
+			return nil, fmt.Errorf("mcpServers.%s: %s", name, discover.Misread(err))
 		}
 		servers[name] = s
 	}

@@ -3,7 +3,6 @@ package headless
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -14,16 +13,16 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
+type usageRequest struct {
+	Range string `json:"range"`
+}
+
 // usageInfo reports the tokens of recorded sessions, in the format of Qwen Code's dashboard.
-func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, error) {
-	var r struct {
-		Range string `json:"range"`
-	}
-	err := json.Unmarshal(request, &r)
+func (h *host) usageInfo(ctx context.Context, r usageRequest) (response, error) {
 	now := time.Now()
 	since, ok := rangeStart(cmp.Or(r.Range, "today"), now)
-	if err != nil || !ok {
-		return nil, errors.New("get_usage_info: range: expected today, week, month or all")
+	if !ok {
+		return nil, errors.New("range: expected today, week, month or all")
 	}
 	var total used
 	models, days, sessions := map[string]*used{}, map[string]*used{}, map[string]bool{}
@@ -54,9 +53,8 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 		d := days[day]
 		daily = append(daily, map[string]any{"date": day, "tokens": d.Total(), "sessions": len(d.sessions)})
 	}
-	return map[string]any{
-		"subtype": "get_usage_info", "generatedAt": now.UTC().Format(time.RFC3339Nano),
-		"range": cmp.Or(r.Range, "today"),
+	return response{
+		"generatedAt": now.UTC().Format(time.RFC3339Nano), "range": cmp.Or(r.Range, "today"),
 		"summary": map[string]any{
 			"totalTokens": total.Total(), "inputTokens": total.Input, "outputTokens": total.Output,
 			"cachedTokens":   total.CacheRead,

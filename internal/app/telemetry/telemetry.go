@@ -54,28 +54,33 @@ func Open(env project.Env, set *settings.Settings, session string, mask func(str
 	}, nil
 }
 
+// locked calls a function that uses what was reported so far; not for a nil Run.
+func (r *Run) locked(use func()) {
+	if r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		use()
+	}
+}
+
 // Begin begins the session's span. Before it, nothing is reported.
 func (r *Run) Begin() {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue = otlp.NewQueue(r.exporter, func(err error) { r.env.Warn("telemetry can't be sent: %v", err) })
-	r.agent("", "adze", "")
+	r.locked(func() {
+		r.queue = otlp.NewQueue(r.exporter, func(err error) { r.env.Warn("telemetry can't be sent: %v", err) })
+		r.agent("", "adze", "")
+	})
 }
 
 // Close ends all spans and sends the rest.
 func (r *Run) Close() {
-	if r == nil {
-		return
+	r.locked(func() {
+		for id := range r.open {
+			r.end(id)
+		}
+	})
+	if r != nil {
+		r.queue.Close()
 	}
-	r.mu.Lock()
-	for id := range r.open {
-		r.end(id)
-	}
-	r.mu.Unlock()
-	r.queue.Close()
 }
 
 func (r *Run) now() time.Time { return r.env.Time() }
@@ -138,33 +143,24 @@ func (r *Run) text(s *otlp.Span, key, text string) {
 
 // Below reports an event of a subagent.
 func (r *Run) Below(m agent.Member, e agent.Event) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	r.agent(m.Path, m.Role, r.id("call", m.Call.By, m.Call.ID))
-	r.mu.Unlock()
+	r.locked(func() { r.agent(m.Path, m.Role, r.id("call", m.Call.By, m.Call.ID)) })
 	r.Event(m.Path, e)
 }
 
 // Finished reports the end of a subagent.
 func (r *Run) Finished(m agent.Member) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.endTurn(m.Path)
-	r.end(r.id("agent", m.Path))
+	r.locked(func() {
+		r.endTurn(m.Path)
+		r.end(r.id("agent", m.Path))
+	})
 }
 
 // Event reports an event of an agent, and of the first one ("") the steps of all calls.
 func (r *Run) Event(by string, e agent.Event) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.locked(func() { r.event(by, e) })
+}
+
+func (r *Run) event(by string, e agent.Event) {
 	switch e := e.(type) {
 	case agent.Began:
 		r.endTurn(by)
@@ -268,14 +264,11 @@ func (r *Run) Hook(in hook.Input, h hook.Hook) (string, func(hook.Verdict, error
 }
 
 // Traceparent returns what a server gets to continue the trace in a call; "": nothing.
-func (r *Run) Traceparent(c tool.Call) string {
-	if r == nil {
-		return ""
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.open[r.id("call", c.By, c.ID)]; s != nil {
-		return s.Traceparent()
-	}
-	return ""
+func (r *Run) Traceparent(c tool.Call) (text string) {
+	r.locked(func() {
+		if s := r.open[r.id("call", c.By, c.ID)]; s != nil {
+			text = s.Traceparent()
+		}
+	})
+	return text
 }

@@ -51,11 +51,20 @@ func (p *program) shell(dir, script string) string {
 	return string(out)
 }
 
-// The guide's lines add Adze to other agents, whose models then use its tools: what they read reaches them, and so does
-// what would allow what was denied. Its files do the same.
+// The guide's lines, which the README has too, add Adze to other agents, whose models then use its tools: what they read
+// reaches them, and so does what would allow what was denied. The guide's files do the same.
 func TestReadmeClients(t *testing.T) {
 	readme, guide := printed(t, "docs/guide.md", "TestReadmeClients", "sh"), printed(t, "docs/guide.md", "TestReadmeClients", "json")
 	added := strings.Split(strings.Join(readme, "\n"), "\n")
+	front, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range added {
+		if strings.Contains(line, " mcp add ") && !strings.Contains(string(front), "`"+line+"`") {
+			t.Errorf("README.md doesn't have the guide's line %q", line)
+		}
+	}
 	for name, run := range map[string]func(*testing.T, *program, []turn, []string){
 		"claude": withClaude, "codex": withCodex, "qwen": withQwen, "gemini": withGemini, "opencode": withOpencode,
 	} {

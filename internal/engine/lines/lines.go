@@ -96,11 +96,25 @@ func last(b []byte) []byte {
 	return append([]byte(nil), b[len(b)-kept:]...)
 }
 
-// ID returns the value of a key in a line that isn't read as a whole, a short string or an integer, as JSON; nil: none.
-func ID(line []byte, key string) json.RawMessage {
-	m := regexp.MustCompile(`"` + key + `"\s*:\s*("(?:[^"\\]|\\.){0,500}"|-?[0-9]{1,18})`).FindSubmatch(line)
-	if m == nil {
-		return nil
+// Member returns a string or a number of the object on a line that can't be read as a whole: one before the first value
+// that isn't whole, or one of the last two members; nil: none.
+func (l Line) Member(key string) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(l.Text))
+	open, err := d.Token()
+	for err == nil && open == json.Delim('{') {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = d.Token(); err == nil {
+			err = d.Decode(&value)
+		}
+		if err == nil && name == key && value[0] != '{' && value[0] != '[' {
+			return value
+		}
 	}
-	return m[1]
+	const simple = `("[^"\\]*"|-?\d+)`
+	atEnd := regexp.MustCompile(`,\s*"` + key + `"\s*:\s*` + simple + `\s*(?:,\s*"\w+"\s*:\s*` + simple + `\s*)?\}\s*$`)
+	if m := atEnd.FindSubmatch(l.Tail); m != nil {
+		return m[1]
+	}
+	return nil
 }

@@ -53,12 +53,33 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// The members of a line that is cut or too long.
+func TestMember(t *testing.T) {
+	long := strings.Repeat("x", 9000)
+	for _, c := range []struct{ line, want string }{
+		{`{"jsonrpc":"2.0","id":7,"result":{"a":"` + long + `"}}`, "7"},
+		{`{"jsonrpc":"2.0","id":7,"result":{"con`, "7"},
+		{`{"id":"a-b","jsonrpc":"2.0","result":{"a":"` + long + `"}}`, `"a-b"`},
+		{`{"result":{"a":"` + long + `"},"jsonrpc":"2.0","id":12}`, "12"},
+		{`{"result":{"a":"` + long + `"},"id":12,"jsonrpc":"2.0"}`, "12"},
+		{`{"jsonrpc":"2.0","method":"x","params":{"id":3,"a":"` + long + `"}}`, ""},
+		{`{"jsonrpc":"2.0","params":{"a":"` + long + `","id":3}}`, ""},
+		{`{"id":{"a":1},"params":{"a":"` + long + `"}}`, ""},
+		{long, ""},
+	} {
+		l, err := New(strings.NewReader(c.line+"\n"), 1000).Next()
+		if got := string(l.Member("id")); err != nil || got != c.want {
+			t.Errorf("%.60s: %q, want %q (%v)", c.line, got, c.want, err)
+		}
+	}
+}
+
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\n"), uint16(3))
 	f.Add(bytes.Repeat([]byte("xyz"), 50), uint16(100))
 	f.Add([]byte("\r\r\n\r"), uint16(1))
 	f.Fuzz(func(t *testing.T, in []byte, limit uint16) {
 		check(t, in, int(limit)+1, bytes.NewReader(in))
-		ID(in, "id")
+		Line{Text: in, Tail: in}.Member("id")
 	})
 }
