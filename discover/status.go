@@ -261,12 +261,12 @@ func visible(content []tool.Part) []tool.Part {
 // arguments; none if it has no proposals.
 func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string,
 	given map[string]string) []string {
-	ctx, cancel := context.WithTimeout(ctx, completeWait)
-	defer cancel()
-	running, err := s.running(ctx, alias)
+	running, err := s.running(ctx, alias) // a prompt without its arguments needs the server, too
 	if err != nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, completeWait)
+	defer cancel()
 	if caps := running.cs.InitializeResult().Capabilities; caps == nil || caps.Completions == nil {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins 
 	return res.Completion.Values
 }
 
-// completeWait bounds a completion.
+// completeWait bounds a completion by a running server.
 const completeWait = 2 * time.Second
 
 // Resources returns the resources of all servers.
