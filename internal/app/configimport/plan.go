@@ -58,6 +58,7 @@ type reader struct {
 	changes object            // settings and servers
 	rules   map[string][]rule // by list
 	broken  string            // a restriction without a counterpart
+	off     []func(key string) bool
 	plan    Plan
 }
 
@@ -176,11 +177,15 @@ func (r *reader) finish(mine object) {
 		if inner, _ := value.(object); nested {
 			_, there = inner[name]
 		}
-		if there {
+		off := func(turns func(key string) bool) bool { return turns(key) }
+		switch {
+		case slices.ContainsFunc(r.off, off):
+			r.left(key, "it is turned off")
+		case there:
 			r.left(key, "it is set in your settings already")
-			continue
+		default:
+			add(key, r.changes[key])
 		}
-		add(key, r.changes[key])
 	}
 }
 
