@@ -114,7 +114,7 @@ func filesIn(dir string, names []string) (paths []string) {
 		return paths
 	}
 	if existing(usualNames(), len(usualNames())); len(paths) == 0 {
-		existing([]string{"CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}, 1)
+		existing([]string{"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}, 1)
 	}
 	return paths
 }

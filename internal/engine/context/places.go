@@ -34,6 +34,7 @@ const (
 	braces      form = iota // {{args}}, $ARGUMENTS, !{command}, @{file}
 	dollars                 // $ARGUMENTS, $1 to $9, !`command`, @file
 	dollarsRest             // the same, and the last of $1 to $9 is the rest of the arguments
+	dollarsZero             // as dollars, but the first argument is $0 or $ARGUMENTS[0], as in newer files
 )
 
 // place is a row of the table of places: directories of one kind of definitions.
@@ -217,7 +218,7 @@ func (d definitionDir) files(most int) (found []string, err error) {
 				if path += skillFile; e.Type().IsRegular() || !exists(path) {
 					continue
 				}
-			case d.kind == commandKind && e.IsDir() && depth < maxCommandDepth && e.Name()[0] != '.':
+			case e.IsDir() && depth < maxCommandDepth && e.Name()[0] != '.':
 				if err := list(path, depth+1); err != nil {
 					return err
 				}
