@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -100,7 +101,11 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 				mentions.WriteString(piece)
 			}
 		case contextfiles.ShellPart:
-			out, err := runForPrompt(ctx, s, c.Allowed, shellLine(c, p.Shell, words))
+			line, err := shellLine(c, p.Shell, words)
+			var out string
+			if err == nil {
+				out, err = runForPrompt(ctx, s, c.Allowed, line)
+			}
 			if err != nil {
 				return Expansion{}, errorf("/%s: %s:%d: %v", c.Name, file, p.Line, err)
 			}
@@ -141,17 +146,32 @@ func argumentOf(c contextfiles.Command, p contextfiles.Part, words string) strin
 	return all[p.Arg-1]
 }
 
-// shellLine returns a command with its arguments inserted, as one quoted word each time.
-func shellLine(c contextfiles.Command, parts []contextfiles.Part, words string) string {
+// shellLine returns a command with its arguments inserted, each as one quoted word, also within quotes.
+func shellLine(c contextfiles.Command, parts []contextfiles.Part, words string) (string, error) {
+	// Where a shell reads quotes in another way: here-documents, $'…', arithmetic, comments, and commands in quotes.
+	unclear := regexp.MustCompile("<<|\\$'|`|\\(\\(|\\\\$|(?:^|\\s)#|\"[^\"]*\\$[({]")
 	var b strings.Builder
 	for _, p := range parts {
 		if p.Kind != contextfiles.ArgumentsPart {
 			b.WriteString(p.Text)
-		} else if argument := argumentOf(c, p, words); argument != "" {
-			b.WriteString(shellwords.Quote(argument))
+			continue
 		}
+		argument, quote := argumentOf(c, p, words), ""
+		if argument == "" {
+			continue
+		}
+		before := b.String()
+		quoted := shellwords.Quote(argument)
+		if quoted != argument && unclear.MatchString(before) {
+			return "", errors.New("an argument with special characters can't be quoted there\n" +
+				"Move it out of nested quotes, comments and here-documents.")
+		}
+		if open := shellwords.Split(before, true).Open; open != 0 && quoted != argument {
+			quote = string(open) // ends before the word, and begins again after it
+		}
+		b.WriteString(quote + quoted + quote)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and
