@@ -96,7 +96,7 @@ func FuzzCommandFiles(f *testing.F) {
 		_, _, _ = toml.Read([]byte(text))
 		_, _ = braces.parts(text, 1, false)
 		_, _ = dollars.parts(text, 1, false)
-		_, _ = readMatter("x", text)
+		_, _ = fromYAML(text)
 		_, _, _ = new(Command).fromMarkdown(text)
 	})
 }

@@ -77,7 +77,8 @@ func (n *Nested) Had(text string) {
 		n.seen["\x00"+filepath.Dir(path)] = true
 		n.size += size
 		n.files = append(n.files, File{
-			Path: path, Name: found[1], Scope: Project, Why: "an earlier call reached its directory", Size: size, Kept: size,
+			Path: path, Name: found[1], Scope: Project, Why: "an earlier call reached its directory",
+			Size: size, Kept: size,
 		})
 	}
 }

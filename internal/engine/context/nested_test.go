@@ -149,7 +149,7 @@ func TestSubstitutes(t *testing.T) {
 	}
 }
 
-// Definitions that the user didn't approve are ignored one by one; a skill's front matter is approved by itself.
+// Definitions that the user didn't approve are ignored one by one; of a skill with another text, nothing is used.
 func TestSeals(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
@@ -202,7 +202,7 @@ func TestSeals(t *testing.T) {
 	write(".agents/skills/b/SKILL.md", "---\ndescription: >\n  Other.\n---\ntext b")
 	write(".claude/agents/c.md", "---\nname: c\ndescription: C.\n---\ny")
 	write(".claude/commands/new.md", "new")
-	if got := state(); got != "b  no no a A. ok no e d c.md is ignored: it changed since you trusted this project. Review with 'adze trust'. "+
+	if got := state(); got != "b  no no a  no no e d c.md is ignored: it changed since you trusted this project. Review with 'adze trust'. "+
 		"new.md is ignored: it is new since you trusted this project. Review with 'adze trust'." {
 		t.Error(got)
 	}
