@@ -21,11 +21,18 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// readFiles reads the command files. They can't replace built-in commands.
+// readFiles reads the command files. They can't replace built-in commands, and neither can skills.
 func (c *Commands) readFiles() (files []contextfiles.Command, notes []string) {
 	all, notes := contextfiles.Commands(c.s.Definitions.Places)
+	builtIn := c.table()
+	for _, k := range c.s.Definitions.Skills {
+		if _, taken := find(builtIn, k.Name); taken {
+			notes = append(notes, fmt.Sprintf("warning: only the model can load the skill %s: /%[1]s is a built-in "+
+				"command. Rename %s.", k.Name, k.Dir))
+		}
+	}
 	for _, f := range all {
-		if _, taken := find(c.table(), f.Name); taken {
+		if _, taken := find(builtIn, f.Name); taken {
 			notes = append(notes, fmt.Sprintf("warning: %s is ignored: /%s is a built-in command. Rename the file.",
 				f.Path, f.Name))
 			continue
