@@ -122,7 +122,7 @@ func (n *Nested) text(file, reached, tool string) string {
 		return ""
 	}
 	room := min(maxNestedFile, maxNested-n.size)
-	f, err := open(file, []string{n.dir}, n.ignored)
+	f, err := open(file, false, []string{n.dir}, n.ignored)
 	if err != nil || f.path != file || room < 1<<10 {
 		return ""
 	}

@@ -338,7 +338,7 @@ func readAll[T any](p Places, k kind, read func(d *definitionDir, path string) (
 
 // open reads a definition, if the user approved its text.
 func (d definitionDir) open(path string, ignored *ignore.Rules) (source, error) {
-	f, err := open(path, d.roots, ignored)
+	f, err := open(path, true, d.roots, ignored)
 	if err == nil && len(f.text) > maxDefinition {
 		err = fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)
 	}

@@ -22,11 +22,13 @@ type source struct {
 	text string // without a byte order mark, line endings \n
 }
 
-// open reads a text file whose resolved path is in one of roots (nil: any). Errors never contain its content.
-func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
+// open reads a text file whose resolved path is in one of roots (nil: any). listed is whether directories list its path
+// in this spelling, so that it needs no resolving without links. Errors never contain its content.
+func open(path string, listed bool, roots []string, ignored *ignore.Rules) (source, error) {
 	abs, exists := path, true
 	f, err := nofollow.Open(path)
-	if err != nil { // a link, or nothing
+	if err != nil || !listed { // a link, nothing, or in another spelling
+		f.Close()
 		if abs, exists, err = realpath.Resolve(path); err == nil && exists {
 			f, err = nofollow.Open(abs)
 		}
