@@ -4,9 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,19 +37,29 @@ func (s Skill) about() (text string, ok bool) {
 	return s.About()
 }
 
-// Text returns the skill's instructions with arguments.
+// Text returns the skill's instructions with arguments: $ARGUMENTS has all of them, $0 or $ARGUMENTS[0] the first one.
 func (s Skill) Text(args string) (string, error) {
 	text, err := s.Load()
 	if err != nil {
 		return "", err
 	}
-	const placeholder = "$ARGUMENTS"
-	switch args = strings.TrimSpace(args); {
-	case strings.Contains(text, placeholder):
-		text = strings.ReplaceAll(text, placeholder, args)
-	case args != "":
+	args = strings.TrimSpace(args)
+	words, used := shellwords.Split(args, true).Words, false
+	placeholder := regexp.MustCompile(`\$ARGUMENTS(\[\d+\])?|\$\d+\b`)
+	text = placeholder.ReplaceAllStringFunc(text, func(mark string) string {
+		n, err := strconv.Atoi(strings.Trim(mark, "$ARGUMENTS[]"))
+		switch {
+		case err != nil: // it is $ARGUMENTS
+			mark, used = args, true
+		case n < len(words):
+			mark, used = words[n], true
+		}
+		return mark
+	})
+	if args != "" && !used {
 		text += "\n\nArguments: " + args
 	}
+	text = strings.ReplaceAll(text, "${CLAUDE_SKILL_DIR}", s.Dir)
 	return fmt.Sprintf("Skill %s. The files it refers to are in %s.\n\n%s", s.Name, s.Dir, text), nil
 }
 

@@ -34,6 +34,20 @@ func TestSkill(t *testing.T) {
 	}
 }
 
+// Arguments of skills are counted from 0, as the documentation of Claude Code has it. What has no argument stays.
+func TestSkillArguments(t *testing.T) {
+	for text, want := range map[string]string{
+		"All: $ARGUMENTS.": "All: 'a b' $0.", "$0, $1, $2 and $ARGUMENTS[0]; $ARGUMENTS[7]": "a b, $0, $2 and a b; $ARGUMENTS[7]", "In ${CLAUDE_SKILL_DIR}/x: $1": "In /skills/s/x: $0",
+		"Costs $5.": "Costs $5.\n\nArguments: 'a b' $0",
+	} {
+		s := Skill{Name: "s", Dir: "/skills/s", Load: func() (string, error) { return text, nil }}
+		got, err := s.Text("'a b' $0")
+		if _, got, _ = strings.Cut(got, "\n\n"); got != want || err != nil {
+			t.Errorf("%q: %q, not %q; %v", text, got, want, err)
+		}
+	}
+}
+
 // The description lists skills only if there are some, and only as many as fit. The others aren't read until the model
 // searches for them.
 func TestSkillsAreListed(t *testing.T) {

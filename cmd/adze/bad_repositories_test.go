@@ -29,6 +29,7 @@ var badRepositories = map[string]struct {
 	"servers of VS Code, too":      {files: map[string]string{".vscode/mcp.json": `{"servers": {"bad": {"command": "touch", "args": ["ran"]}}`}, want: ".vscode/mcp.json:1:"},
 	"settings with invalid JSON":   {files: map[string]string{".qwen/settings.json": `{"hooks": {`}, want: ".qwen/settings.json:1:"},
 	"command with a built-in name": {files: map[string]string{".claude/commands/clear.md": "!`touch ran`"}, want: "clear.md is ignored: /clear is a built-in command"},
+	"skill with a built-in name":   {files: map[string]string{".claude/skills/clear/SKILL.md": "---\nname: clear\ndescription: d\n---\n!`touch ran`\n"}, want: "only the model can load the skill clear: /clear is a built-in command"},
 	"name with dots":               {files: map[string]string{".claude/skills/..bad/SKILL.md": "---\nname: bad\ndescription: d\n---\n"}, want: "..bad: its name is not one of"},
 	"name with control characters": {files: map[string]string{".claude/commands/b\x1b[2Jad.md": "!`touch ran`"}, want: "ad.md: its name is not one of"},
 	"skill that changes": {files: map[string]string{".claude/skills/bad/SKILL.md": "---\nname: bad\ndescription: d\n---\n"},

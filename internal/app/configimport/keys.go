@@ -58,6 +58,21 @@ func hooks(r *reader, at string, value any) {
 	}
 }
 
+// turnsOff takes over that servers or hooks are turned off.
+func turnsOff(r *reader, at string, value any) {
+	all, _ := value.([]any)
+	r.off = append(r.off, func(key string) bool {
+		name, server := strings.CutPrefix(key, serverKey)
+		switch listed := slices.Contains(all, any(name)); at {
+		case "mcp.excluded":
+			return server && listed
+		case "mcp.allowed":
+			return server && !listed
+		}
+		return key == "hooks" && value == true
+	})
+}
+
 // restricts reports what may restrict the agent. Without it, no allow rule is imported.
 func restricts(r *reader, at string, _ any) {
 	r.broken = at

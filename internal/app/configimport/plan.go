@@ -58,6 +58,7 @@ type reader struct {
 	changes object            // settings and servers
 	rules   map[string][]rule // by list
 	broken  string            // a restriction without a counterpart
+	off     []func(key string) bool
 	plan    Plan
 }
 
@@ -108,7 +109,7 @@ func (r *reader) read(path string) error {
 		r.whole(r, filepath.Base(path), nil)
 		return nil
 	case filepath.Ext(path) == ".toml":
-		r.file, _, err = toml.Read(r.raw)
+		r.file, err = toml.Read(r.raw)
 	default:
 		r.file, err = readJSON(r.raw)
 	}
@@ -176,11 +177,15 @@ func (r *reader) finish(mine object) {
 		if inner, _ := value.(object); nested {
 			_, there = inner[name]
 		}
-		if there {
+		off := func(turns func(key string) bool) bool { return turns(key) }
+		switch {
+		case slices.ContainsFunc(r.off, off):
+			r.left(key, "it is turned off")
+		case there:
 			r.left(key, "it is set in your settings already")
-			continue
+		default:
+			add(key, r.changes[key])
 		}
-		add(key, r.changes[key])
 	}
 }
 

@@ -61,6 +61,20 @@ var imports = map[string]struct {
   "tools": {"approvalMode": "yolo"}, "model": {"name": "qwen3-coder-plus"}, "mcpServers": {"s": {"url": "http://127.0.0.1:1/sse"}}}`}, []string{
 		`permissions.deny "Shell(rm:*)"`, `permissions.allow "Shell(git log *)"`, `mcpServers.s {"url":"http://127.0.0.1:1/sse"}`, `model.name "qwen3-coder-plus"`,
 	}, []string{"tools.approvalMode yolo"}},
+	// Qwen Code's older keys restrict, and a rule without a star is for all commands that begin with its words. What is
+	// turned off there stays off.
+	"qwen with older keys": {"qwen", map[string]string{".qwen/settings.json": `{"permissions": {"allow": ["Bash(git:*)", "Edit(README.md)"], "deny": ["Bash(git push)"]}, "tools": {"exclude": ["run_shell_command(rm)"]},
+  "mcp": {"excluded": ["off"]}, "mcpServers": {"off": {"command": "x"}, "on": {"command": "y"}}, "hooks": {"Stop": []}, "disableAllHooks": true}`}, []string{
+		`permissions.deny "Shell(git push:*)"`, `permissions.deny "Shell(rm:*)"`, `permissions.allow "Shell(git:*)"`, `permissions.allow "Edit(/README.md)"`, `mcpServers.on {"command":"y"}`,
+	}, []string{"hooks", "mcpServers.off"}},
+	"qwen with a list of tools": {"qwen", map[string]string{".qwen/settings.json": `{"permissions": {"allow": ["Bash(git:*)"]}, "tools": {"core": ["read_file"]}}`},
+		nil, []string{"tools.core", "permissions.allow Bash(git:*)"}},
+	"gemini with some servers and other policies": {"gemini", map[string]string{".gemini/settings.json": `{"policyPaths": ["/p.toml"], "tools": {"allowed": ["run_shell_command(git)"]},
+  "mcp": {"allowed": ["on"]}, "mcpServers": {"off": {"command": "x"}, "on": {"command": "y"}}}`}, []string{`mcpServers.on {"command":"y"}`},
+		[]string{"policyPaths", "tools.allowed run_shell_command(git)", "mcpServers.off"}},
+	"claude without hooks": {"claude", map[string]string{".claude/settings.json": `{"disableAllHooks": true, "hooks": {"Stop": []}}`}, nil, []string{"hooks"}},
+	"codex with profiles of files": {"codex", map[string]string{".codex/config.toml": "[permissions.work.filesystem]\n\"/secret\" = \"none\"\n",
+		".codex/rules/a.rules": "prefix_rule(pattern=[\"cat\"], decision=\"allow\")\n"}, nil, []string{"permissions", `a.rules "allow" cat`}},
 	"rules without counterparts": {"claude", map[string]string{".claude/settings.json": `{"permissions": {"deny": ["Bash(run_in_background:true)", "Agent(Plan)"],
   "allow": ["Bash", "Write", "mcp__*", "mcp__a__*"]}}`}, nil, []string{"permissions.deny Bash(run_in_background:true)", "permissions.deny Agent(Plan)", "permissions.allow Bash",
 		"permissions.allow Write", "permissions.allow mcp__*", "permissions.allow mcp__a__*"}},

@@ -36,6 +36,7 @@ WebSearch websearch web_search google_web_search`
 // SLASH for where paths that begin with a slash are. In deny and ask, the counterpart counts also for what is below.
 const forms = `
 any          Shell     any      \*?                                     -
+qwen         Shell     any      ([^*]+)                                 $1:*
 claude,qwen  Shell     any      ([^:]+|[^:]*[^a-z_:][^:]*:.*|.*:\*)     $1
 gemini,codex Shell     any      (.+)                                    $1:*
 opencode     Shell     any      ([^?]+)                                 $1
@@ -45,6 +46,7 @@ claude,qwen  Read      any      ((?://|~/)[^!\\{}]+)                    $1
 claude,qwen  Read      any      \./([^!\\{}]+)                          /$1
 claude,qwen  Read      any      /([^!\\{}]+)                            SLASH/$1
 claude,qwen  Read      allow    ([^!\\{}/]+/\*\*)                       $1
+qwen         Read      allow    ([^!\\{}/]+)                            /$1
 claude,qwen  Read      any      ([^!\\{}/]+(?:/|/\*\*)?)                **/$1
 claude,qwen  Read      any      ([^!\\{}]+)                             $1
 opencode     Read      any      (\*\.[^*?[!\\{}]+)                      **/$1

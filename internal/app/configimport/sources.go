@@ -31,12 +31,14 @@ var sources = []source{
 		{name: "general.defaultApprovalMode", take: mode}, {name: "tools.exclude", take: deny},
 		{name: "tools.confirmationRequired", take: ask}, {name: "tools.allowed", take: allow},
 		{name: "tools.core", take: restricts}, {name: "hooks", why: "hooks of Gemini CLI get other input"},
+		{name: "policyPaths", take: restricts}, {name: "mcp.excluded", take: turnsOff},
+		{name: "mcp.allowed", take: turnsOff},
 	}},
 	{agent: "gemini", files: ".gemini/policies/*.toml", whole: restricts},
 	{agent: "codex", files: ".codex/config.toml", keys: []key{
 		{name: "mcp_servers", take: servers}, {name: "model", take: model}, {name: "sandbox_mode", take: sandbox},
 		{name: "approval_policy", why: "Adze asks by its own modes and rules"},
-		{name: "hooks", why: "hooks of Codex get other names of tools"},
+		{name: "hooks", why: "hooks of Codex get other names of tools"}, {name: "permissions", take: restricts},
 	}},
 	{agent: "codex", files: ".codex/rules/*.rules", whole: prefixRules},
 	{agent: "opencode", keys: []key{
@@ -50,5 +52,7 @@ var claudeKeys = []key{
 	{name: "mcpServers", take: servers}, {name: "model", take: model}, {name: "model.name", take: model},
 	{name: "permissions.deny", take: deny}, {name: "permissions.ask", take: ask},
 	{name: "permissions.allow", take: allow}, {name: "permissions.defaultMode", take: mode},
-	{name: "tools.approvalMode", take: mode}, {name: "hooks", take: hooks},
+	{name: "tools.approvalMode", take: mode}, {name: "hooks", take: hooks}, {name: "disableAllHooks", take: turnsOff},
+	{name: "tools.exclude", take: deny}, {name: "tools.allowed", take: allow}, {name: "tools.core", take: restricts},
+	{name: "mcp.excluded", take: turnsOff}, {name: "mcp.allowed", take: turnsOff},
 }

@@ -22,6 +22,7 @@ type theirs struct {
 	kinds   string // Bash, Read, Edit
 	from    string // as a plan reports it
 	matches func(subject string) bool
+	call    string // that a rule with the same words is likely for; "": none
 }
 
 // glob returns a matcher of texts in which * is any text, or any but a slash.
@@ -80,45 +81,72 @@ const testRoot, testHome = "/home/me/app", "/home/me"
 var (
 	commandWords = []string{"git", "git push", "git status", "git push origin", "npm", "npm run build", "rm", "ls", "cat", "echo hi", "curl", "make"}
 	commandEnds  = []string{"", ":*", " *", "*"}
-	paths        = []string{".env", "*.env", "src/**", "src/*", "secrets", "docs/a.md", "~/.ssh/**", "//etc/secret/**", "./build", "src/*.go", "**/*.pem", "/x/**", "./src/**", "**/src/**"}
+	paths        = []string{".env", "README", "src", "*.env", "src/**", "src/*", "secrets", "docs/a.md", "~/.ssh/**", "//etc/secret/**", "./build", "src/*.go", "**/*.pem", "/x/**", "./src/**", "**/src/**"}
 	oddRules     = []string{"*", "mcp__*", "Bash(run_in_background:true)", "Write(src/**)", "MultiEdit", "Bash(git * main)", "Bash(* --version)", "Agent(Plan)", "Read([ab].go)"}
 	commandLines = []string{"git", "git push", "git push origin main", "git status -s", "git pushx", "npm test", "npm run build", "rm -rf build",
 		"ls", "ls src", "cat docs/a.md", "echo hi", "curl http://x.example", "make", "make install"}
 	targets = []string{testRoot + "/.env", testRoot + "/a/b.env", testRoot + "/src/a.go", testRoot + "/src/b/c.go", testRoot + "/secrets/x",
-		testRoot + "/docs/a.md", testHome + "/.ssh/id", testHome + "/.claude/x/y", testRoot + "/a/src/b.go", "/etc/secret/x", testRoot + "/build", testRoot + "/a/build/x", testRoot + "/k.pem", testRoot + "/README"}
+		testRoot + "/docs/a.md", testHome + "/.ssh/id", testHome + "/.claude/x/y", testRoot + "/a/src/b.go", "/etc/secret/x", testRoot + "/build", testRoot + "/a/build/x", testRoot + "/k.pem", testRoot + "/README", testRoot + "/docs/README"}
 )
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
+// claudeCommand is the meaning of a specifier of a command in Claude Code: also of a parameter, which any command may have.
+func claudeCommand(spec string) func(string) bool {
+	if strings.HasPrefix(spec, "run_in_background:") {
+		return func(string) bool { return true }
+	}
+	return command(spec, false)
+}
+
+// qwenCommand is the meaning of a specifier of a command in Qwen Code: without a star, words that a command begins with.
+func qwenCommand(spec string) func(string) bool {
+	return command(strings.ReplaceAll(spec, ":*", " *"), !strings.Contains(spec, "*"))
+}
+
+// qwenPath is the meaning of a pattern of paths in Qwen Code: from the working directory, and without what is below.
+func qwenPath(spec string) func(string) bool {
+	pattern := testRoot + "/" + strings.TrimPrefix(strings.TrimPrefix(spec, "./"), "/")
+	switch {
+	case strings.HasPrefix(spec, "//"):
+		pattern = spec[1:]
+	case strings.HasPrefix(spec, "~/"):
+		pattern = testHome + spec[1:]
+	}
+	one, top := glob(pattern, "[^/]*"), glob(strings.Replace(pattern, "/**/", "/", 1), "[^/]*")
+	return func(path string) bool { return one(path) || top(path) }
+}
+
 // claudeRules writes random rules of Claude Code and of Qwen Code.
-func claudeRules(file, slash string) func(r *rand.Rand) (string, string, []theirs) {
+func claudeRules(file string, shell func(spec string) func(string) bool, path func(spec string, restricts bool) func(string) bool) func(r *rand.Rand) (string, string, []theirs) {
 	return func(r *rand.Rand) (string, string, []theirs) {
 		lists := map[string][]string{}
 		var rules []theirs
 		add := func(list, kinds, text string, matches func(string) bool) {
-			rules = append(rules, theirs{list, kinds, "permissions." + list + " " + text, matches})
+			rules = append(rules, theirs{list: list, kinds: kinds, from: "permissions." + list + " " + text, matches: matches})
 			lists[list] = append(lists[list], text)
 		}
 		for range 5 {
 			list, kind, spec := pick(r, ruleLists[:]), pick(r, []string{"Bash", "Bash", "Read", "Edit"}), pick(r, paths)
 			switch {
 			case kind == "Bash":
-				spec = pick(r, commandWords) + pick(r, commandEnds)
-				add(list, kind, "Bash("+spec+")", command(spec, false))
+				words := pick(r, commandWords)
+				spec = words + pick(r, commandEnds)
+				add(list, kind, "Bash("+spec+")", shell(spec))
+				rules[len(rules)-1].call = words + " now"
 				continue
 			case kind == "Read" && list == "deny": // it denies edits, too
 				kind = "Read Edit"
 			}
-			add(list, kind, kind[:4]+"("+spec+")", ignored(spec, slash, list != allowList))
+			add(list, kind, kind[:4]+"("+spec+")", path(spec, list != allowList))
+			rules[len(rules)-1].call = testRoot + "/docs/" + strings.ReplaceAll(strings.Trim(spec, "~./"), "*", "x")
 		}
 		switch odd := pick(r, oddRules); { // most of them have no counterpart
 		case r.IntN(3) > 0:
 		case odd == "*":
 			add("deny", "Bash Read Edit", odd, func(string) bool { return true })
-		case strings.HasPrefix(odd, "Bash(run"):
-			add("ask", "Bash", odd, func(string) bool { return true })
 		case strings.HasPrefix(odd, "Bash("):
-			add("ask", "Bash", odd, command(odd[5:len(odd)-1], false))
+			add("ask", "Bash", odd, shell(odd[5:len(odd)-1]))
 		default:
 			add(allowList, "", odd, func(string) bool { return false })
 		}
@@ -128,7 +156,11 @@ func claudeRules(file, slash string) func(r *rand.Rand) (string, string, []their
 
 // agentsModel writes random settings of each agent, with the meaning of their rules in their order.
 var agentsModel = map[string]func(r *rand.Rand) (file, text string, rules []theirs){
-	"claude": claudeRules(".claude/settings.json", testHome+"/.claude"), "qwen": claudeRules(".qwen/settings.json", testRoot),
+	"claude": claudeRules(".claude/settings.json", claudeCommand,
+		func(spec string, restricts bool) func(string) bool {
+			return ignored(spec, testHome+"/.claude", restricts)
+		}),
+	"qwen": claudeRules(".qwen/settings.json", qwenCommand, func(spec string, _ bool) func(string) bool { return qwenPath(spec) }),
 	"codex": func(r *rand.Rand) (string, string, []theirs) {
 		var text strings.Builder
 		var rules []theirs
@@ -137,7 +169,7 @@ var agentsModel = map[string]func(r *rand.Rand) (file, text string, rules []thei
 			i := r.IntN(3)
 			decision := []string{"forbidden", "prompt", "allow"}[i]
 			fmt.Fprintf(&text, "prefix_rule(\n  pattern = %s, # mine\n  decision = %q,\n)\n", asJSON(strings.Fields(words)), decision)
-			rules = append(rules, theirs{ruleLists[i], "Bash", fmt.Sprintf("default.rules %q %s", decision, words), command(words, true)})
+			rules = append(rules, theirs{ruleLists[i], "Bash", fmt.Sprintf("default.rules %q %s", decision, words), command(words, true), words + " now"})
 		}
 		return ".codex/rules/default.rules", text.String(), rules
 	},
@@ -145,12 +177,12 @@ var agentsModel = map[string]func(r *rand.Rand) (file, text string, rules []thei
 		all := func(string) bool { return true }
 		words, more := pick(r, commandWords), pick(r, commandWords)
 		excluded, confirmed := pick(r, []string{"read_file", "web_fetch"}), pick(r, []string{"replace", "run_shell_command"})
-		rules := []theirs{{allowList, "Bash", "tools.allowed run_shell_command(" + words + ")", command(words, true)},
-			{allowList, "Bash", "tools.allowed run_shell_command(" + more + ")", command(more, true)}}
+		rules := []theirs{{allowList, "Bash", "tools.allowed run_shell_command(" + words + ")", command(words, true), ""},
+			{allowList, "Bash", "tools.allowed run_shell_command(" + more + ")", command(more, true), ""}}
 		if excluded == "read_file" {
-			rules = append(rules, theirs{"deny", "Read", "tools.exclude read_file", all})
+			rules = append(rules, theirs{"deny", "Read", "tools.exclude read_file", all, ""})
 		}
-		rules = append(rules, theirs{"ask", map[string]string{"replace": "Edit", "run_shell_command": "Bash"}[confirmed], "tools.confirmationRequired " + confirmed, all})
+		rules = append(rules, theirs{"ask", map[string]string{"replace": "Edit", "run_shell_command": "Bash"}[confirmed], "tools.confirmationRequired " + confirmed, all, ""})
 		return ".gemini/settings.json", asJSON(map[string]any{"tools": map[string]any{"allowed": []string{"run_shell_command(" + words + ")", "run_shell_command(" + more + ")", "write_file"},
 			"exclude": []string{excluded}, "confirmationRequired": []string{confirmed}}}), rules
 	},
@@ -159,7 +191,7 @@ var agentsModel = map[string]func(r *rand.Rand) (file, text string, rules []thei
 		var rules []theirs
 		add := func(tool, kind, list, spec string, matches func(string) bool) {
 			if !slices.ContainsFunc(rules, func(t theirs) bool { return strings.HasPrefix(t.from, "permission "+tool+" "+spec+" ") }) {
-				rules = append(rules, theirs{list, kind, "permission " + tool + " " + spec + " " + list, matches})
+				rules = append(rules, theirs{list, kind, "permission " + tool + " " + spec + " " + list, matches, ""})
 				members[tool] = append(members[tool], fmt.Sprintf("%q: %q", spec, list))
 			}
 		}
@@ -237,10 +269,20 @@ func TestImportedRulesAreEqualOrStricter(t *testing.T) {
 			}
 			ours, base := permission.New(world, permission.Default), permission.New(world, permission.Default)
 			ours.SetRules(given)
+			lines, files := slices.Clone(commandLines), slices.Clone(targets)
+			for _, one := range rules {
+				switch {
+				case one.call == "":
+				case one.kinds == "Bash":
+					lines = append(lines, one.call, one.call)
+				default:
+					files = append(files, one.call, one.call)
+				}
+			}
 			for range 15 {
 				calls++
 				kind := pick(r, []string{"Bash", "Bash", "Read", "Edit"})
-				subjects := []string{pick(r, targets)}
+				subjects := []string{pick(r, files)}
 				q := tool.Request{Declaration: tool.Declaration{Name: "read_file", DisplayName: "ReadFile", Kind: tool.Read}}
 				q.Access = []tool.Access{{Verb: tool.Reads, Target: subjects[0]}}
 				switch kind {
@@ -248,8 +290,8 @@ func TestImportedRulesAreEqualOrStricter(t *testing.T) {
 					q.Declaration = tool.Declaration{Name: "edit", DisplayName: "Edit", Kind: tool.Edit}
 					q.Access[0].Verb = tool.Writes
 				case "Bash":
-					if subjects[0] = pick(r, commandLines); r.IntN(3) == 0 {
-						subjects = append(subjects, pick(r, commandLines))
+					if subjects[0] = pick(r, lines); r.IntN(3) == 0 {
+						subjects = append(subjects, pick(r, lines))
 					}
 					line := strings.Join(subjects, " && ")
 					q.Declaration = tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute}

@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -134,10 +135,19 @@ func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	return memory.Text
 }
 
-// Resume continues a session that began earlier: what changed since then may be its own work.
-func (d *Definitions) Resume(began time.Time) {
-	if d.Nested != nil {
-		d.Nested = contextfiles.NewNested(d.directory.Path, d.Names, began)
+// Resume continues a session that began earlier: what changed since then may be its own work, and the model has the
+// context files in its history.
+func (d *Definitions) Resume(began time.Time, history []model.Message) {
+	if d.Nested == nil {
+		return
+	}
+	d.Nested = contextfiles.NewNested(d.directory.Path, d.Names, began)
+	for _, m := range history {
+		for _, p := range m.Parts {
+			if r, ok := p.(model.Response); ok {
+				d.Nested.Had(r.Text())
+			}
+		}
 	}
 }
 

@@ -423,3 +423,33 @@ func TestUpdateAndRemove(t *testing.T) {
 		t.Error("the empty directory is left")
 	}
 }
+
+// A plugin whose definitions were approved in another form is reviewed again although its files are the same: its skills
+// are ignored until then, with the hint to update it.
+func TestUpdateOfOlderSeals(t *testing.T) {
+	t.Parallel()
+	w, src := where(t), t.TempDir()
+	write(t, src, map[string]string{".claude-plugin/plugin.json": `{"name":"a"}`, "skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nx"})
+	if _, err := installFrom(t, w, Source{Text: src}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := List(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown strings.Builder
+	review := func() string {
+		shown.Reset()
+		if err := Review(t.Context(), w, all[0].Source, &all[0], &shown, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return shown.String()
+	}
+	if text := review(); !strings.Contains(text, "up to date") {
+		t.Error(text)
+	}
+	all[0].Seals = map[string]string{"skills/s/SKILL.md": "front whole"}
+	if text := review(); !strings.Contains(text, "Installed a") {
+		t.Error(text)
+	}
+}

@@ -47,7 +47,7 @@ func Review(ctx context.Context, w Where, from Source, old *Installed, out io.Wr
 		return fmt.Errorf("plugin %s is already installed\nRun 'adze plugin update %[1]s', or remove it first.", s.Name)
 	case old != nil && s.Name != old.Name:
 		return fmt.Errorf("update plugin %s: the source has a plugin named %s now", old.Name, s.Name)
-	case old != nil && old.Err == nil && old.Tree == s.Tree:
+	case old != nil && old.Err == nil && old.Tree == s.Tree && maps.Equal(old.Seals, s.Seals):
 		_, err := fmt.Fprintf(out, "%s is up to date (%s).\n", old.Name, old.Pin())
 		return err
 	}

@@ -124,8 +124,7 @@ func (f Directory) Requests() (r Requests, err error) {
 	r.settings = f.wants(s)
 	r.Items, r.seals = slices.Clip(r.settings), map[string]string{}
 	for _, d := range f.Places(false).Sealed() {
-		_, text, _ := strings.Cut(d.Seal, " ")
-		text = strings.TrimSpace(strings.Join(d.Runs, "; ") + " content " + text)
+		text := strings.TrimSpace(strings.Join(d.Runs, "; ") + " content " + d.Seal)
 		r.Items = append(r.Items, trust.Adds(d.What+" "+d.Path, text, len(d.Runs) > 0))
 		r.seals[d.Path] = d.Seal
 	}

@@ -293,7 +293,7 @@ func (s *Session) record(o *recording.Options) (err error) {
 		return err
 	}
 	if s.Resumed != nil {
-		s.Definitions.Resume(s.Resumed.Began)
+		s.Definitions.Resume(s.Resumed.Began, s.Resumed.History)
 	}
 	s.Effects = effects.New(effects.Session{
 		ID: s.ID, Directory: s.Directory, Env: s.Env, Settings: s.Settings, Policy: s.Policy, Tools: s.Tools,

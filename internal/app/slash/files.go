@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,11 +21,18 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// readFiles reads the command files. They can't replace built-in commands.
+// readFiles reads the command files. They can't replace built-in commands, and neither can skills.
 func (c *Commands) readFiles() (files []contextfiles.Command, notes []string) {
 	all, notes := contextfiles.Commands(c.s.Definitions.Places)
+	builtIn := c.table()
+	for _, k := range c.s.Definitions.Skills {
+		if _, taken := find(builtIn, k.Name); taken {
+			notes = append(notes, fmt.Sprintf("warning: only the model can load the skill %s: /%[1]s is a built-in "+
+				"command. Rename %s.", k.Name, k.Dir))
+		}
+	}
 	for _, f := range all {
-		if _, taken := find(c.table(), f.Name); taken {
+		if _, taken := find(builtIn, f.Name); taken {
 			notes = append(notes, fmt.Sprintf("warning: %s is ignored: /%s is a built-in command. Rename the file.",
 				f.Path, f.Name))
 			continue
@@ -100,7 +108,11 @@ func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command,
 				mentions.WriteString(piece)
 			}
 		case contextfiles.ShellPart:
-			out, err := runForPrompt(ctx, s, c.Allowed, shellLine(c, p.Shell, words))
+			line, err := shellLine(c, p.Shell, words)
+			var out string
+			if err == nil {
+				out, err = runForPrompt(ctx, s, c.Allowed, line)
+			}
 			if err != nil {
 				return Expansion{}, errorf("/%s: %s:%d: %v", c.Name, file, p.Line, err)
 			}
@@ -141,17 +153,32 @@ func argumentOf(c contextfiles.Command, p contextfiles.Part, words string) strin
 	return all[p.Arg-1]
 }
 
-// shellLine returns a command with its arguments inserted, as one quoted word each time.
-func shellLine(c contextfiles.Command, parts []contextfiles.Part, words string) string {
+// shellLine returns a command with its arguments inserted, each as one quoted word, also within quotes.
+func shellLine(c contextfiles.Command, parts []contextfiles.Part, words string) (string, error) {
+	// Where a shell reads quotes in another way: here-documents, $'…', arithmetic, comments, and commands in quotes.
+	unclear := regexp.MustCompile("<<|\\$'|`|\\(\\(|\\\\$|(?:^|\\s)#|\"[^\"]*\\$[({]")
 	var b strings.Builder
 	for _, p := range parts {
 		if p.Kind != contextfiles.ArgumentsPart {
 			b.WriteString(p.Text)
-		} else if argument := argumentOf(c, p, words); argument != "" {
-			b.WriteString(shellwords.Quote(argument))
+			continue
 		}
+		argument, quote := argumentOf(c, p, words), ""
+		if argument == "" {
+			continue
+		}
+		before := b.String()
+		quoted := shellwords.Quote(argument)
+		if quoted != argument && unclear.MatchString(before) {
+			return "", errors.New("an argument with special characters can't be quoted there\n" +
+				"Move it out of nested quotes, comments and here-documents.")
+		}
+		if open := shellwords.Split(before, true).Open; open != 0 && quoted != argument {
+			quote = string(open) // ends before the word, and begins again after it
+		}
+		b.WriteString(quote + quoted + quote)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and

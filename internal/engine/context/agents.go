@@ -34,7 +34,7 @@ func Agents(p Places) ([]Agent, []string) {
 func isRemoved(name string) bool { return strings.HasPrefix(name, removed) }
 
 func (d *definitionDir) agent(path string) (Agent, error) {
-	m, err := d.read(path, true)
+	m, err := d.read(path, d.ignored)
 	if m.Name == "" { // that of its file, as in opencode and in plugins of Claude Code
 		m.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
@@ -132,9 +132,10 @@ type About struct {
 	Manual      bool // only the user starts it
 }
 
-// About reads the skill's front matter.
+// About reads the skill's front matter. Ignore files are asked only when it is approved and when it is loaded: that
+// takes too long for hundreds of skills.
 func (s Skill) About() (About, error) {
-	m, err := s.dir.front(s.file)
+	m, err := s.dir.read(s.file, nil)
 	if err == nil {
 		err = s.check(m)
 	}
@@ -143,7 +144,7 @@ func (s Skill) About() (About, error) {
 
 // Read returns the skill's current text and its allowed-tools; nil: it has none.
 func (s Skill) Read() (text string, allowed []string, err error) {
-	m, err := s.dir.read(s.file, true)
+	m, err := s.dir.read(s.file, s.dir.ignored)
 	if err == nil {
 		err = s.check(m)
 	}

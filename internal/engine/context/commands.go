@@ -65,10 +65,7 @@ func Commands(p Places) ([]Command, []string) {
 
 // command reads a command file.
 func (d *definitionDir) command(path string) (Command, error) {
-	f, err := d.open(path)
-	if err == nil {
-		err = d.approved(path, f.text, true)
-	}
+	f, err := d.open(path, d.ignored)
 	if err != nil {
 		return Command{}, err
 	}
@@ -91,8 +88,12 @@ func (d *definitionDir) command(path string) (Command, error) {
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = onLine(first, "the prompt is empty")
 	}
+	form := d.form
+	if form == dollars && regexp.MustCompile(`\$0\b|\$ARGUMENTS\[`).MatchString(text) {
+		form = dollarsZero
+	}
 	if err == nil {
-		c.Parts, err = d.form.parts(strings.TrimRight(text, " \t\n"), first, false)
+		c.Parts, err = form.parts(strings.TrimRight(text, " \t\n"), first, false)
 	}
 	for n := 9; n > 0 && c.Last == 0 && d.form == dollarsRest; n-- {
 		if strings.Contains(text, fmt.Sprint("$", n)) {
@@ -127,13 +128,17 @@ func firstLine(text string) string {
 
 // fromTOML sets the description, and returns the prompt and its first line.
 func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
-	found, lines, err := toml.Read([]byte(text))
+	found, err := toml.Read([]byte(text))
 	prompt, ok := found["prompt"].(string)
+	start := regexp.MustCompile(`(?m)^[ \t]*["']?prompt["']?[ \t]*=[ \t]*(?:["']{3}\n)?`).FindStringIndex(text)
+	if start != nil { // it isn't in another way, such as 'prompt'
+		first = 1 + strings.Count(text[:start[1]], "\n")
+	}
 	if err == nil && !ok {
 		err = errors.New("expected prompt = \"…\"")
 	}
 	c.Description, _ = found["description"].(string)
-	return prompt, lines["prompt"], err
+	return prompt, first, err
 }
 
 // fromMarkdown reads the front matter, if any, and returns the prompt and its first line.
@@ -161,7 +166,7 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 // parts finds the placeholders of a prompt that starts in a line, or only those of arguments. Their replacements aren't
 // parsed again, so that no file and no argument can run a command.
 func (f form) parts(text string, line int, arguments bool) (parts []Part, err error) {
-	placeholders, others := `\$ARGUMENTS|\$[1-9]\d*`, "|(?:^|[ \t\n])!`[^`\n]+`"
+	placeholders, others := `\$ARGUMENTS(?:\[\d+\])?|\$\d+`, "|(?:^|[ \t\n])!`[^`\n]+`"
 	if f == braces {
 		placeholders, others = `\$ARGUMENTS|\{\{args\}\}`, `|[!@]\{`
 	}
@@ -179,8 +184,11 @@ func (f form) parts(text string, line int, arguments bool) (parts []Part, err er
 	for _, found := range regexp.MustCompile(placeholders).FindAllStringIndex(text, -1) {
 		mark, end := strings.TrimLeft(text[found[0]:found[1]], " \t\n"), found[1]
 		p := Part{Kind: ArgumentsPart}
-		p.Arg, _ = strconv.Atoi(mark[1:]) // others are all arguments
-		if end-len(mark) < from || p.Arg > 9 {
+		number, err := strconv.Atoi(strings.Trim(mark, "$ARGUMENTS[]")) // others are all arguments
+		if err == nil && f == dollarsZero {
+			number++
+		}
+		if p.Arg = number; end-len(mark) < from || number > 9 || err == nil && number == 0 {
 			continue
 		}
 		add(Part{Text: text[from : end-len(mark)]}, end-len(mark))

@@ -114,7 +114,7 @@ func filesIn(dir string, names []string) (paths []string) {
 		return paths
 	}
 	if existing(usualNames(), len(usualNames())); len(paths) == 0 {
-		existing([]string{"CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}, 1)
+		existing([]string{"CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"}, 1)
 	}
 	return paths
 }
@@ -200,7 +200,7 @@ func (l *loader) top(path string, a area) {
 	if !exists(path) {
 		return
 	}
-	f, err := open(path, a.roots, l.ignored)
+	f, err := open(path, false, a.roots, l.ignored)
 	if err != nil {
 		l.note("%v", err)
 		return
@@ -263,7 +263,7 @@ func (l *loader) imports(f source, a area, stack []string) {
 			l.note("%s: @%s is not imported: imports go %d deep at most", from, ref, maxDepth)
 			return
 		}
-		next, err := open(path, a.roots, l.ignored)
+		next, err := open(path, false, a.roots, l.ignored)
 		if err == nil {
 			err = a.mayImport(next.path)
 		}

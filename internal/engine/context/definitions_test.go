@@ -20,7 +20,7 @@ func TestAgents(t *testing.T) {
 		"home/agents/none.md":        "---\nname: none\ndescription: None.\ntools: []\napprovalMode: auto_edit\n---\n",
 		"home/agents/claude.md":      "---\nname: claude\ndescription: Use this agent when a test fails. Examples: <example>Context: user: \"it's red\"</example>\ntools:\n  - Read\n  - \"Grep\"\n  - 'Bash'\nmodel: inherit\ncolor: green\n---\nYou fix.\n",
 		"home/agents/notes.txt":      "not one",
-		"home/agents/sub/x.md":       "not one",
+		"home/agents/.sub/x.md":      "not one",
 	})
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	p := Places{Own: at("home"), Home: at("absent"), Project: at("p"), Trusted: true}

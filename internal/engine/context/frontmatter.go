@@ -1,9 +1,7 @@
 package contextfiles
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
-	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
+	"github.com/adze-dev/adze/internal/engine/ignore"
 )
 
 // matter is the front matter of a definition. Unknown keys are ignored.
@@ -99,62 +97,20 @@ func trimmed(names []string) list {
 // hintKey is the key of a command's arguments. Most are written as "[file]", which is a list in YAML.
 const hintKey = "argument-hint"
 
-// maxFront is how much of a file is read for its front matter at first.
-const maxFront = 1 << 10
-
-// front reads only the front matter of a definition, which is approved by itself.
-func (d definitionDir) front(path string) (matter, error) {
-	if front, ok := d.beginning(path); ok && d.approved(path, front, false) == nil {
-		return readMatter(path, front)
-	}
-	return d.read(path, false) // a link, another encoding, a long one, or a changed one
-}
-
-// beginning returns the front matter of an ordinary file. The directory has no links, so that a file that isn't one
-// needs no other check.
-func (d definitionDir) beginning(path string) (front string, ok bool) {
-	f, err := nofollow.Open(path)
-	if err != nil {
-		return "", false
-	}
-	defer f.Close()
-	start := make([]byte, maxFront)
-	n, _ := io.ReadFull(f, start) // a file that can't be read has no front matter here
-	raw, _, ends := bytes.Cut(start[:n], []byte("\n---\n"))
-	raw, begins := bytes.CutPrefix(raw, []byte("---\n"))
-	front = string(raw)
-	return front, begins && ends && visible(front) == front && utf8.ValidString(front)
-}
-
-// read reads a definition: front matter between two lines of three dashes, then the text. whole is whether both are
-// used.
-func (d definitionDir) read(path string, whole bool) (matter, error) {
-	f, err := d.open(path)
+// read reads a definition: front matter between two lines of three dashes, then the text.
+func (d definitionDir) read(path string, ignored *ignore.Rules) (m matter, err error) {
+	f, err := d.open(path, ignored)
 	front, body, ok := split(f.text)
-	used := front
-	if whole {
-		used = f.text
-	}
-	if err == nil {
-		err = d.approved(path, used, whole)
-	}
 	if err == nil && !ok {
 		err = fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
 	}
 	if err != nil {
-		return matter{}, err
+		return m, err
 	}
-	m, err := readMatter(f.path, front)
-	m.body = strings.TrimSpace(body)
-	return m, err
-}
-
-func readMatter(path, front string) (matter, error) {
-	m, err := fromYAML(front)
-	if err != nil {
+	if m, err = fromYAML(front); err != nil {
 		return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
 	}
-	m.path, m.long = path, utf8.RuneCountInString(m.Description) > maxSkillAbout
+	m.path, m.body, m.long = f.path, strings.TrimSpace(body), utf8.RuneCountInString(m.Description) > maxSkillAbout
 	m.Description, m.Hint = humanize.Line(m.Description, maxAbout), humanize.Line(m.Hint, maxAbout)
 	return m, nil
 }

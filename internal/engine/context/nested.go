@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,22 @@ func (n *Nested) Forget() {
 	clear(n.seen)
 }
 
+// Had reports a text of the conversation that a session continues with. The context files in it aren't returned again.
+func (n *Nested) Had(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	frames := regexp.MustCompile(`(?s)(?:^|\n)--- Context from: ([^\n]+) ---\n(.*?)\n` + endMark)
+	for _, found := range frames.FindAllStringSubmatch(text, -1) {
+		path, size := filepath.Join(n.dir, filepath.FromSlash(found[1])), len(found[2])
+		n.seen["\x00"+filepath.Dir(path)] = true
+		n.size += size
+		n.files = append(n.files, File{
+			Path: path, Name: found[1], Scope: Project, Why: "an earlier call reached its directory",
+			Size: size, Kept: size,
+		})
+	}
+}
+
 // Reached returns the texts of the directories from the start down to a canonical path, except those that it returned
 // for this agent before. It enters no links, ignored directories, vendored code, submodules and other repositories.
 // tool is what reached it, for users.
@@ -93,7 +110,7 @@ func (n *Nested) Reached(agent, tool, path string) (texts []string) {
 func (n *Nested) enters(dir string) bool {
 	info, err := os.Lstat(dir)
 	name := filepath.Base(dir)
-	return err == nil && info.IsDir() && name[0] != '.' && name != "vendor" && name != "node_modules" &&
+	return err == nil && info.IsDir() && !names.IsGit(name) && name != "vendor" && name != "node_modules" &&
 		!exists(filepath.Join(dir, ".git")) && n.ignored.Check(dir, ignore.Directory).State == ignore.Clear
 }
 
@@ -105,7 +122,7 @@ func (n *Nested) text(file, reached, tool string) string {
 		return ""
 	}
 	room := min(maxNestedFile, maxNested-n.size)
-	f, err := open(file, []string{n.dir}, n.ignored)
+	f, err := open(file, false, []string{n.dir}, n.ignored)
 	if err != nil || f.path != file || room < 1<<10 {
 		return ""
 	}

@@ -56,6 +56,30 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// A session that continues has the texts of its history: they aren't added again, and count toward the limit. A directory
+// that begins with a dot has files, too, but not that of git.
+func TestNestedInAHistory(t *testing.T) {
+	t.Parallel()
+	dir := nestedProject(t, map[string]string{".github/AGENTS.md": "of GitHub", ".git/AGENTS.md": "of git"})
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	first := NewNested(dir, nil, time.Now().Add(time.Hour))
+	had := "package v1\n" + strings.Join(first.Reached("", "read_file", at("api/v1")), "\n")
+	n := NewNested(dir, nil, time.Now().Add(time.Hour))
+	n.Had(had)
+	if got := n.Reached("", "glob", at("api/v1")); got != nil {
+		t.Errorf("again: %q", got)
+	}
+	if files := n.Files(); len(files) != 2 || files[1].Name != "api/v1/CLAUDE.md" || files[1].Path != at("api/v1/CLAUDE.md") || n.size < len("v1 rules") {
+		t.Errorf("%d bytes, %+v", n.size, files)
+	}
+	if got := n.Reached("", "glob", at(".github/x.yml")); len(got) != 1 || !strings.Contains(got[0], "of GitHub") {
+		t.Errorf("%q", got)
+	}
+	if got := n.Reached("", "glob", at(".git")); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
 // A session doesn't obey files that it wrote itself: not those that its calls changed, and none that changed since it
 // began, whatever changed them.
 func TestNestedOfTheSession(t *testing.T) {
@@ -125,7 +149,7 @@ func TestSubstitutes(t *testing.T) {
 	}
 }
 
-// Definitions that the user didn't approve are ignored one by one; a skill's front matter is approved by itself.
+// Definitions that the user didn't approve are ignored one by one; of a skill with another text, nothing is used.
 func TestSeals(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
@@ -178,7 +202,7 @@ func TestSeals(t *testing.T) {
 	write(".agents/skills/b/SKILL.md", "---\ndescription: >\n  Other.\n---\ntext b")
 	write(".claude/agents/c.md", "---\nname: c\ndescription: C.\n---\ny")
 	write(".claude/commands/new.md", "new")
-	if got := state(); got != "b  no no a A. ok no e d c.md is ignored: it changed since you trusted this project. Review with 'adze trust'. "+
+	if got := state(); got != "b  no no a  no no e d c.md is ignored: it changed since you trusted this project. Review with 'adze trust'. "+
 		"new.md is ignored: it is new since you trusted this project. Review with 'adze trust'." {
 		t.Error(got)
 	}

@@ -34,6 +34,7 @@ const (
 	braces      form = iota // {{args}}, $ARGUMENTS, !{command}, @{file}
 	dollars                 // $ARGUMENTS, $1 to $9, !`command`, @file
 	dollarsRest             // the same, and the last of $1 to $9 is the rest of the arguments
+	dollarsZero             // as dollars, but the first argument is $0 or $ARGUMENTS[0], as in newer files
 )
 
 // place is a row of the table of places: directories of one kind of definitions.
@@ -214,10 +215,11 @@ func (d definitionDir) files(most int) (found []string, err error) {
 			path := dir + string(filepath.Separator) + e.Name()
 			switch {
 			case d.kind == skillKind:
-				if path += skillFile; e.Type().IsRegular() || !exists(path) {
-					continue
+				path += skillFile
+				if _, approved := d.seals[d.sealKey(path)]; !approved && (e.Type().IsRegular() || !exists(path)) {
+					continue // an approved one is missed when it is read
 				}
-			case d.kind == commandKind && e.IsDir() && depth < maxCommandDepth && e.Name()[0] != '.':
+			case e.IsDir() && depth < maxCommandDepth && e.Name()[0] != '.':
 				if err := list(path, depth+1); err != nil {
 					return err
 				}
@@ -241,14 +243,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// seal identifies what is used of a definition: its front matter, which is all that is used until it is loaded, and the
-// whole text. Links, encodings and invisible characters are already resolved.
+// seal identifies the text of a definition. Links, encodings and invisible characters are already resolved.
 func seal(text string) string {
-	front, _, _ := split(text)
-	return digest(front) + " " + digest(text)
-}
-
-func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.RawStdEncoding.EncodeToString(sum[:])
 }
@@ -277,17 +273,10 @@ func (e *UnapprovedError) Error() string {
 	return fmt.Sprintf("%s is ignored: %s since you trusted this project. Review with 'adze trust'.", e.Path, what)
 }
 
-// approved returns an error if the user didn't approve a file with this front matter, or with whole with this text.
-func (d definitionDir) approved(path, text string, whole bool) error {
-	if d.seals == nil {
-		return nil
-	}
+// approved returns an error if the user didn't approve a file with this text.
+func (d definitionDir) approved(path, text string) error {
 	sealed, ok := d.seals[d.sealKey(path)]
-	front, all, _ := strings.Cut(sealed, " ")
-	if whole {
-		front = all
-	}
-	if ok && digest(text) == front {
+	if d.seals == nil || ok && sealed == seal(text) {
 		return nil
 	}
 	return &UnapprovedError{d.named + path[len(d.dir):], !ok, d.plugin.Name}
@@ -312,7 +301,7 @@ func (p Places) Sealed() (all []Sealed) {
 }
 
 func (d *definitionDir) sealed(path string) (Sealed, error) {
-	f, err := d.open(path)
+	f, err := d.open(path, d.ignored)
 	s := Sealed{What: kinds[d.kind], Path: d.sealKey(path), Seal: seal(f.text)}
 	switch d.kind {
 	case skillKind:
@@ -347,11 +336,14 @@ func readAll[T any](p Places, k kind, read func(d *definitionDir, path string) (
 	return all, notes
 }
 
-// open reads a definition as a whole.
-func (d definitionDir) open(path string) (source, error) {
-	f, err := open(path, d.roots, d.ignored)
+// open reads a definition, if the user approved its text.
+func (d definitionDir) open(path string, ignored *ignore.Rules) (source, error) {
+	f, err := open(path, true, d.roots, ignored)
 	if err == nil && len(f.text) > maxDefinition {
 		err = fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)
+	}
+	if err == nil {
+		err = d.approved(path, f.text)
 	}
 	return f, err
 }

@@ -22,9 +22,18 @@ type source struct {
 	text string // without a byte order mark, line endings \n
 }
 
-// open reads a text file whose resolved path is in one of roots (nil: any). Errors never contain its content.
-func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
-	abs, exists, err := realpath.Resolve(path)
+// open reads a text file whose resolved path is in one of roots (nil: any). listed is whether directories list its path
+// in this spelling, so that it needs no resolving without links. Errors never contain its content.
+func open(path string, listed bool, roots []string, ignored *ignore.Rules) (source, error) {
+	abs, exists := path, true
+	f, err := nofollow.Open(path)
+	if err != nil || !listed { // a link, nothing, or in another spelling
+		f.Close()
+		if abs, exists, err = realpath.Resolve(path); err == nil && exists {
+			f, err = nofollow.Open(abs)
+		}
+	}
+	defer f.Close()
 	_, inside := names.Within(abs, roots)
 	why, secret := names.Secret(abs)
 	switch {
@@ -45,11 +54,6 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	if err != nil {
 		return source{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	f, err := nofollow.Open(abs)
-	if err != nil {
-		return source{}, fmt.Errorf("read context file: %w", err)
-	}
-	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 	if err == nil && len(content) > maxSource {
 		err = fmt.Errorf("it is larger than %d MB; shorten it", maxSource>>20)
