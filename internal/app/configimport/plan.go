@@ -109,7 +109,7 @@ func (r *reader) read(path string) error {
 		r.whole(r, filepath.Base(path), nil)
 		return nil
 	case filepath.Ext(path) == ".toml":
-		r.file, err = toml.Read(r.raw)
+		r.file, _, err = toml.Read(r.raw)
 	default:
 		r.file, err = readJSON(r.raw)
 	}

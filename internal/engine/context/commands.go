@@ -128,17 +128,13 @@ func firstLine(text string) string {
 
 // fromTOML sets the description, and returns the prompt and its first line.
 func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
-	found, err := toml.Read([]byte(text))
+	found, lines, err := toml.Read([]byte(text))
 	prompt, ok := found["prompt"].(string)
-	start := regexp.MustCompile(`(?m)^[ \t]*["']?prompt["']?[ \t]*=[ \t]*(?:["']{3}\n)?`).FindStringIndex(text)
-	if start != nil { // it isn't in another way, such as 'prompt'
-		first = 1 + strings.Count(text[:start[1]], "\n")
-	}
 	if err == nil && !ok {
 		err = errors.New("expected prompt = \"…\"")
 	}
 	c.Description, _ = found["description"].(string)
-	return prompt, first, err
+	return prompt, lines["prompt"], err
 }
 
 // fromMarkdown reads the front matter, if any, and returns the prompt and its first line.
