@@ -157,8 +157,12 @@ func (p *patch) move(c *change, one edit.FilePatch) error {
 // atLine adds the line of the patch to an error.
 func atLine(line int, err error) error {
 	var part *edit.PatchError
-	if line == 0 || errors.As(err, &part) {
+	var bad *tool.ParamError
+	switch {
+	case line == 0 || errors.As(err, &part):
 		return err
+	case errors.As(err, &bad):
+		return tool.BadParam("input", "line %d of the patch: %s", line, bad.Violations[0].Reason)
 	}
 	return fmt.Errorf("line %d of the patch: %w", line, err)
 }
