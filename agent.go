@@ -161,8 +161,8 @@ func (a *Agent) ID() string {
 	return a.session.ID
 }
 
-// Resume continues a recorded session of the directory in place of the agent's. Four or more characters of its ID are enough. If the
-// session was interrupted, Run without a prompt continues it.
+// Resume continues a recorded session of the directory in place of the agent's. Four or more characters of its ID are
+// enough. If the session was interrupted, Run without a prompt continues it.
 func (a *Agent) Resume(id string) error {
 	r, err := a.begin(a.life)
 	if err != nil {
@@ -177,8 +177,8 @@ func (a *Agent) Resume(id string) error {
 	}
 	here, err := all.Recorded(false)
 	if !slices.ContainsFunc(here, func(s journal.Info) bool { return s.ID == full }) {
-		return errors.Join(fmt.Errorf("adze.Resume: session %s isn't of %s\nUse adze.Dir with its directory.", full,
-			a.session.Directory.Path), err)
+		return errors.Join(fmt.Errorf("adze.Resume: session %s isn't of %s\nUse adze.Dir with its directory.",
+			full, a.session.Directory.Path), err)
 	}
 	old := a.session
 	if err := a.open(&recording.Options{Resume: full}); err != nil {

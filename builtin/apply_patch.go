@@ -157,12 +157,8 @@ func (p *patch) move(c *change, one edit.FilePatch) error {
 // atLine adds the line of the patch to an error.
 func atLine(line int, err error) error {
 	var part *edit.PatchError
-	var bad *tool.ParamError
-	switch {
-	case line == 0 || errors.As(err, &part):
+	if line == 0 || errors.As(err, &part) {
 		return err
-	case errors.As(err, &bad):
-		return tool.BadParam("input", "line %d of the patch: %s", line, bad.Violations[0].Reason)
 	}
 	return fmt.Errorf("line %d of the patch: %w", line, err)
 }
@@ -172,7 +168,7 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 	if name = strings.TrimSpace(name); !filepath.IsAbs(name) && name != "" {
 		name = filepath.Join(p.dir, name) // as models are trained to name files in patches
 	}
-	at, err := p.files.at(toPatch, "input", name, ignore.File)
+	at, err := p.files.at(toPatch, fmt.Sprintf("input: line %d of the patch", line), name, ignore.File)
 	p.inv.Access = append(p.inv.Access, writes(at.Abs)...)
 	if known := p.lines[at.Abs]; err == nil && known > 0 {
 		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one "+

@@ -11,7 +11,8 @@ import (
 )
 
 // The 25 end-to-end scenarios of Codex's apply-patch (openai/codex, codex-rs/apply-patch/tests/fixtures/scenarios, read
-// in November 2026), in our own words: which behave equally, and why others differ. 014's file has a newline; one without is what its name says.
+// in November 2026), in our own words: which behave equally, and why others differ. 014's file
+// has a newline; one without it is what its name says.
 func TestCodexScenarios(t *testing.T) {
 	type tree map[string]string
 	for _, c := range []struct {
