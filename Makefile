@@ -182,7 +182,7 @@ bench-peers: build ## speed and memory beside other agents, written to docs/numb
 
 # The same agent with Adze and with other Go libraries: lines, modules and bytes, for docs/embedding.md.
 compare-frameworks: ## an agent with other Go libraries; downloads them
-	go run $(PLAIN) ./internal/dev/frameworks
+	ADZE_FRAMEWORKS=1 go test $(PLAIN) -vet=off -count=1 -timeout 30m -v ./internal/dev/frameworks
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build ## search beside ripgrep and fd; needs npm

@@ -59,6 +59,9 @@ type Agent struct {
 func New(options ...Option) (*Agent, error) {
 	a := &Agent{}
 	for _, option := range options {
+		if option == nil {
+			return nil, errors.New("adze.New: an option is nil")
+		}
 		if err := option(&a.c); err != nil {
 			return nil, err
 		}
@@ -158,8 +161,8 @@ func (a *Agent) ID() string {
 	return a.session.ID
 }
 
-// Resume continues a recorded session in place of the agent's. Four or more characters of its ID are enough. If the
-// session was interrupted, Run without a prompt continues it.
+// Resume continues a recorded session of the directory in place of the agent's. Four or more characters of its ID are
+// enough. If the session was interrupted, Run without a prompt continues it.
 func (a *Agent) Resume(id string) error {
 	r, err := a.begin(a.life)
 	if err != nil {
@@ -167,9 +170,15 @@ func (a *Agent) Resume(id string) error {
 	}
 	defer a.release(r)
 	defer close(r.ended)
-	full, err := record.Of(a.session.Directory).Find(id)
+	all := record.Of(a.session.Directory)
+	full, err := all.Find(id)
 	if err != nil {
 		return fmt.Errorf("adze.Resume: %w", record.SessionError(err))
+	}
+	here, err := all.Recorded(false)
+	if !slices.ContainsFunc(here, func(s journal.Info) bool { return s.ID == full }) {
+		return errors.Join(fmt.Errorf("adze.Resume: session %s isn't of %s\nUse adze.Dir with its directory.",
+			full, a.session.Directory.Path), err)
 	}
 	old := a.session
 	if err := a.open(&recording.Options{Resume: full}); err != nil {

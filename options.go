@@ -182,7 +182,7 @@ func Remote(cmd ...string) Option {
 		if len(cmd) == 0 || cmd[0] == "" {
 			return fmt.Errorf("adze.Remote: the command is empty, expected one that starts 'adze mcp serve'")
 		}
-		return MCP(remoteName, discover.Server{Command: cmd[0], Args: cmd[1:], Trust: true})(c)
+		return MCP(remoteName, discover.Server{Command: cmd[0], Args: cmd[1:], Trust: true, Elsewhere: true})(c)
 	}
 }
 

@@ -168,7 +168,7 @@ func (p *patch) resolve(line int, name string) (workspace.Path, error) {
 	if name = strings.TrimSpace(name); !filepath.IsAbs(name) && name != "" {
 		name = filepath.Join(p.dir, name) // as models are trained to name files in patches
 	}
-	at, err := p.files.at(toPatch, "input", name, ignore.File)
+	at, err := p.files.at(toPatch, fmt.Sprintf("input: line %d of the patch", line), name, ignore.File)
 	p.inv.Access = append(p.inv.Access, writes(at.Abs)...)
 	if known := p.lines[at.Abs]; err == nil && known > 0 {
 		err = toPatch.errorf(tool.InvalidParams, at, "it is already in line %d. Put all changes of a file under one "+

@@ -33,6 +33,7 @@ func TestBadPatchesWriteNothing(t *testing.T) {
 		"a missing file is deleted": {"*** Delete File: none.txt\n", 6, "file not found", tool.FileNotFound},
 		"a directory is deleted":    {"*** Delete File: sub\n", 6, "directory", targetIsDirectory},
 		"no path":                   {"*** Delete File: \n", 6, "", tool.InvalidParams},
+		"a path that isn't valid":   {"*** Add File: b\x00.txt\n+x\n", 6, "contains a NUL byte", tool.InvalidParams},
 		"text that isn't there":     {"*** Update File: b.txt\n@@\n-nowhere\n+x\n", 7, "not found", editNotFound},
 		"text that is there twice":  {"*** Update File: c.txt\n@@\n-c\n+x\n", 7, "occurs 2 times", editAmbiguous},
 		"a header that is unknown":  {"*** Rename File: b.txt\n", 6, "not a valid header", tool.InvalidParams},

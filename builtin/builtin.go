@@ -36,6 +36,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/adze-dev/adze/builtin/command"
 	"github.com/adze-dev/adze/builtin/todo"
@@ -150,6 +151,7 @@ type Set struct {
 	files  *files
 	shell  *command.Shell
 	lsp    *servers
+	closed atomic.Bool
 	todos  todo.Lists
 	plans  *planning
 	result *result
@@ -299,8 +301,9 @@ func (s *Set) RestoreSeen(records []FileRecord) {
 // Sums remembers the contents that the file tools have hashed.
 func (s *Set) Sums() *sums.Recent { return s.files.sums }
 
-// Close stops everything that the tools started.
+// Close stops everything that the tools started. [Set.Check] then rejects all calls.
 func (s *Set) Close() error {
+	s.closed.Store(true)
 	s.lsp.Close()
 	return errors.Join(s.shell.Close(), s.files.left.close())
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // The 25 end-to-end scenarios of Codex's apply-patch (openai/codex, codex-rs/apply-patch/tests/fixtures/scenarios, read
-// in November 2026), in our own words: which behave equally, and why others differ.
+// in November 2026), in our own words: which behave equally, and why others differ. 014's file
+// has a newline; one without it is what its name says.
 func TestCodexScenarios(t *testing.T) {
 	type tree map[string]string
 	for _, c := range []struct {
@@ -40,7 +41,8 @@ func TestCodexScenarios(t *testing.T) {
 			"the file in the way would be lost", tree{"f": "old\n"}},
 		{"012 deletes a directory", tree{"d/f": "x\n"}, "*** Delete File: d\n", tree{"d/f": "x\n"}, "", nil},
 		{"013 an unknown header", tree{"f": "x\n"}, "*** Rename File: f\n", tree{"f": "x\n"}, "", nil},
-		{"014 appends a newline at the end", tree{"f": "end"}, "*** Update File: f\n@@\n-end\n+a\n+b\n", tree{"f": "a\nb\n"},
+		{"014 a last line becomes two", tree{"f": "end\n"}, "*** Update File: f\n@@\n-end\n+a\n+b\n", tree{"f": "a\nb\n"}, "", nil},
+		{"014 without a newline, as its name says", tree{"f": "end"}, "*** Update File: f\n@@\n-end\n+a\n+b\n", tree{"f": "a\nb\n"},
 			"bytes that no one asked to change stay", tree{"f": "a\nb"}},
 		{"015 fails after a part", nil, "*** Add File: n\n+x\n*** Update File: g\n@@\n-a\n+b\n", tree{"n": "x\n"},
 			"a patch is all or nothing", nil},
@@ -53,8 +55,8 @@ func TestCodexScenarios(t *testing.T) {
 		{"021 only removes", tree{"f": "1\n2\n3\n"}, "*** Update File: f\n@@\n 1\n-2\n 3\n", tree{"f": "1\n3\n"}, "", nil},
 		{"022 the end of the file", tree{"f": "1\n2\n"}, "*** Update File: f\n@@\n 1\n-2\n+b\n*** End of File\n", tree{"f": "1\nb\n"}, "", nil},
 		{"023 CRLF", tree{"f": "1\r\n2\r\n3\r\n"}, "*** Update File: f\n@@\n-1\n+A\n 2\n+between\n 3\n", tree{"f": "A\r\n2\r\nbetween\r\n3\r\n"}, "", nil},
-		{"024 mixed line endings", tree{"f": "1\r\n2\r3\n4\n"}, "*** Update File: f\n@@\n 1\n 2\n-3\n+C\n 4\n", tree{"f": "1\r\n2\rC\n4\n"},
-			`a lone \r doesn't end a line`, tree{"f": "1\r\n2\r3\n4\n"}},
+		{"024 mixed line endings", tree{"f": "1\r\n2\r3\n4\r\n"}, "*** Update File: f\n@@\n 1\n 2\n-3\n+C\n 4\n", tree{"f": "1\r\n2\rC\r\n4\r\n"},
+			`a lone \r doesn't end a line`, tree{"f": "1\r\n2\r3\n4\r\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -24,8 +24,8 @@ const (
 var (
 	commentLine   = lazy.Regexp(`^(?:\{?/\*+|//+|#+|--+|<!--|;+|%+|\*) *(.*?) *(?:\*+/\}?|-->)?$`)
 	dotted        = lazy.Regexp(`^(?:\.\.\.|…)|(?:\.\.\.|…)$`)
-	elidedComment = lazy.Regexp(`^(?i:` + elision + `)$`)
-	elidedDotted  = lazy.Regexp(`^(?i:` + dottedElision + `)$`)
+	elidedComment = lazy.Regexp(`^(?i:(?:keep )?(?:` + elision + `))$`)
+	elidedDotted  = lazy.Regexp(`^(?i:(?:keep )?(?:` + dottedElision + `))$`)
 )
 
 // proseEndings are of files in which a line with # or * is no comment.

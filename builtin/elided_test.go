@@ -9,7 +9,7 @@ func TestOmitted(t *testing.T) {
 		"/* ... rest of implementation ... */", "{/* existing code */}", "<!-- rest of the content -->", "-- rest of file remains unchanged",
 		"# ... (rest of the function)", "// Rest of your existing code remains the same", "// … other methods …", "...existing code...",
 		"    // ... unchanged ...", "// remaining methods unchanged", "; rest of the file", "% code omitted for brevity", "[... rest of file unchanged ...]",
-		"// ... keep: existing imports"[:7] + "existing imports ...", "// (existing code here)", "* the rest of this class stays the same",
+		"// ... existing imports ...", "// ... keep existing code ...", "# keep the rest unchanged", "// (existing code here)", "* the rest of this class stays the same",
 	} {
 		if n, got := omission("a.go", "x\n", "one\n"+line+"\ntwo\n"); n != 2 {
 			t.Errorf("%q: line %d, %q", line, n, got)

@@ -143,6 +143,13 @@ func (m nearMiss) call(dialect tool.Dialect, path string) (string, args) {
 	return linesName, args{"file_path": path, "edits": edits}
 }
 
+// number returns the line number of an anchor.
+func number(anchor string) int {
+	text, _, _ := strings.Cut(anchor, ":")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
 // lineEdit is a run of changed lines: the anchors of the first and the last old one, their texts, and the new lines.
 type lineEdit struct {
 	anchors, texts [2]string
@@ -197,89 +204,68 @@ func (m nearMiss) lines() []lineEdit {
 	return out
 }
 
-// repair corrects a change with what the message of its failure says, and nothing else.
+// repair corrects a change with what the message of its failure says, and nothing else. With shown it has 60 lines.
 func (m nearMiss) repair(message string) nearMiss {
 	m.fixed = m.shown(message)
-	_, diff, ok := strings.Cut(message, "only in the file:\n")
-	if !ok {
+	diff := regexp.MustCompile(`(?s)only in the file:\n(.*?)(?:\nline |$)`).FindStringSubmatch(message)
+	if diff == nil {
 		return m
 	}
-	diff, _, _ = strings.Cut(diff, "\nline ") // what follows only names the differences
-	for _, hunk := range regexp.MustCompile(`(?m)^@@.*\n`).Split(strings.TrimSuffix(diff, "\n"), -1) {
-		lines := strings.Split(hunk, "\n")
-		i := 0
-		for i < len(m.ops) && !m.fits(i, lines) {
+	for _, text := range regexp.MustCompile(`(?m)^@@.*\n`).Split(diff[1], -1) {
+		var hunk []op
+		for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }) {
+			hunk = append(hunk, op{line[0], line[1:]})
+		}
+		before, _, _ := strings.Cut("\n"+m.side('+'), "\n"+nearMiss{ops: hunk}.side('+'))
+		i, removed := 0, []byte(nil) // what was to happen to lines that the file doesn't have
+		for i < len(m.ops) && len(nearMiss{ops: m.ops[:i]}.side('+')) < len(before) {
 			i++
 		}
-		fixed := slices.Clone(m.ops[:min(i, len(m.ops))])
-		var removed []byte // what was to happen to lines that the file doesn't have
-		for _, line := range lines {
-			for line != "" && (line[0] != '+' || len(removed) == 0) && i < len(m.ops) && m.ops[i].mark == '+' {
+		fixed := slices.Clone(m.ops[:i])
+		for _, o := range hunk {
+			for (o.mark != '+' || len(removed) == 0) && i < len(m.ops) && m.ops[i].mark == '+' {
 				fixed, i = append(fixed, m.ops[i]), i+1
 			}
 			switch {
-			case line == "" || i >= len(m.ops) && line[0] != '+':
-			case line[0] == ' ':
-				fixed, i, removed = append(fixed, m.ops[i]), i+1, nil
-			case line[0] == '-':
+			case o.mark == '+' && len(removed) > 0:
+				fixed, removed = append(fixed, op{removed[0], o.line}), removed[1:]
+			case o.mark == '+':
+				fixed = append(fixed, op{' ', o.line})
+			case i < len(m.ops) && o.mark == '-':
 				removed, i = append(removed, m.ops[i].mark), i+1
-			case line[0] == '+' && len(removed) > 0:
-				fixed, removed = append(fixed, op{removed[0], line[1:]}), removed[1:]
-			case line[0] == '+':
-				fixed = append(fixed, op{' ', line[1:]})
+			case i < len(m.ops):
+				fixed, removed, i = append(fixed, m.ops[i]), nil, i+1
 			}
 		}
-		m.ops = append(fixed, m.ops[min(i, len(m.ops)):]...)
+		m.ops = append(fixed, m.ops[i:]...)
 	}
 	return m
 }
 
 // shown returns the anchors that a message shows for stale ones: of lines between the same lines, and of equals the nearest.
 func (m nearMiss) shown(message string) map[string]string {
-	var anchors, lines []string
-	for _, found := range regexp.MustCompile(`(?m)^(\d+:\w{3})\| (.*)$`).FindAllStringSubmatch(message, -1) {
-		anchors, lines = append(anchors, found[1]), append(lines, found[2])
-	}
-	number := func(anchor string) int { n, _, _ := strings.Cut(anchor, ":"); i, _ := strconv.Atoi(n); return i }
-	was := strings.Split(m.was, "\n")
-	out := map[string]string{}
+	out, was := map[string]string{}, strings.Split(m.was, "\n")
+	now := regexp.MustCompile(`(?m)^(\d+:\w{3})\| (.*)$`).FindAllStringSubmatch(message, -1)
 	for _, e := range m.lines() {
-		for i, text := range e.texts {
-			best, said := 0, number(e.anchors[i])
-			for k, line := range lines {
-				if line != text || !strings.Contains(message, strconv.Quote(e.anchors[i])) {
+		for i, anchor := range e.anchors {
+			best, said := 0, number(anchor)
+			for k, line := range now {
+				if line[2] != e.texts[i] || !strings.Contains(message, strconv.Quote(anchor)) {
 					continue // another line, or an anchor that isn't stale
 				}
-				score := 100_000 - max(said-number(anchors[k]), number(anchors[k])-said)
+				score := 100_000 - max(said-number(line[1]), number(line[1])-said)
 				for _, step := range []int{-1, 1} {
-					for d := step; k+d >= 0 && k+d < len(lines) && said-1+d >= 0 && said-1+d < len(was) && lines[k+d] == was[said-1+d]; d += step {
+					for d := step; k+d >= 0 && k+d < len(now) && said-1+d >= 0 && said-1+d < len(was) && now[k+d][2] == was[said-1+d]; d += step {
 						score += 1000
 					}
 				}
 				if score > best {
-					best, out[e.anchors[i]] = score, anchors[k]
+					best, out[anchor] = score, line[1]
 				}
 			}
 		}
 	}
 	return out
-}
-
-// fits reports whether the lines of a diff begin at a line of the old text.
-func (m nearMiss) fits(at int, diff []string) bool {
-	for _, line := range diff {
-		if line == "" || line[0] != ' ' && line[0] != '-' {
-			continue
-		}
-		for at < len(m.ops) && m.ops[at].mark == '+' {
-			at++
-		}
-		if at >= len(m.ops) || m.ops[at].line != line[1:] {
-			return false
-		}
-		at++
-	}
-	return true
 }
 
 // Of near misses that fail, the message of the failure is enough to repair nine of ten, and no call writes wrong bytes.

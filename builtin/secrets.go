@@ -90,9 +90,14 @@ func (s secrets) names(roots []string) func(dir string) (all bool, withheld func
 	}
 }
 
+var errClosed = errors.New("the session is closed: no call runs")
+
 // Check rejects the arguments of a call that contain a placeholder of a secret: only write_file and edits turn it back,
-// in the file that has the secret. It is the Check of a [tool.Executor].
+// in the file that has the secret. After Close it rejects all calls. It is the Check of a [tool.Executor].
 func (s *Set) Check(c tool.Call, d tool.Declaration) error {
+	if s.closed.Load() {
+		return errClosed
+	}
 	if d.Origin == "" && (d.Dialect != "" || d.Name == writeName || d.Kind == tool.Think || d.Kind == tool.Other) {
 		return nil // the others keep notes, and pass them to subagents
 	}

@@ -108,7 +108,7 @@ func (s Server) launcher() string {
 
 // elsewhere reports whether the command line runs the server on another machine or in a container.
 func (s Server) elsewhere() bool {
-	return slices.ContainsFunc(s.programs(), func(words []string) bool {
+	return s.Elsewhere || slices.ContainsFunc(s.programs(), func(words []string) bool {
 		return slices.Contains([]string{"ssh", "docker", "podman", "nerdctl", "kubectl", "wsl", "lxc", "vagrant"},
 			programName(words[0]))
 	})

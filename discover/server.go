@@ -34,6 +34,7 @@ type Server struct {
 	Timeout      int64    `json:"timeout,omitempty"`      // for a call without progress, in milliseconds
 	StartTimeout int64    `json:"startTimeout,omitempty"` // for a start, including its lists, in milliseconds
 	Trust        bool     `json:"trust,omitempty"`        // its tools run without approval; only used by the policy
+	Elsewhere    bool     `json:"-"`                      // it runs on another machine, whatever its command line says
 	Description  string   `json:"description,omitempty"`
 	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's names; "name(…)" counts as name
 	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, even if included

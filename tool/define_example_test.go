@@ -13,7 +13,7 @@ type repeatArgs struct {
 	Times int    `json:"times,omitempty" description:"How often." minimum:"1" maximum:"9" default:"2"`
 }
 
-func ExampleDefine() {
+func Example() {
 	repeat := tool.Define(tool.Def[repeatArgs]{
 		Name: "repeat", Description: "Says a word several times.", Kind: tool.Think,
 		Prepare: func(_ context.Context, a repeatArgs) (*tool.Invocation, error) {

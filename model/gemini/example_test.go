@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/model/gemini/geminitest"
 )
 
-func ExampleOpen() {
+func Example() {
 	srv, err := geminitest.Start(geminitest.Script{Key: "secret", Answers: []geminitest.Answer{{Text: "Hello."}}})
 	if err != nil {
 		fmt.Println(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool/schema"
 )
 
-func ExampleOf() {
+func Example() {
 	type args struct {
 		Path  string `json:"path" alias:"file"`
 		Limit int    `json:"limit,omitempty" minimum:"1" default:"10"`

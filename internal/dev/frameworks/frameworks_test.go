@@ -1,6 +1,4 @@
-// Command frameworks builds and runs the same agent with Adze and with other Go libraries, and prints how many lines,
-// modules and bytes each one takes. It downloads them: make compare-frameworks.
-package main
+package frameworks
 
 import (
 	"bytes"
@@ -15,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"golang.org/x/tools/txtar"
 
@@ -24,24 +23,16 @@ import (
 //go:embed programs.txtar
 var programs []byte
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "frameworks:", err)
-		os.Exit(1)
+// The agents read and edit a file, and ask before the edit. The test downloads the libraries.
+func TestFrameworks(t *testing.T) {
+	if os.Getenv("ADZE_FRAMEWORKS") == "" {
+		t.Skip("set ADZE_FRAMEWORKS to download other libraries: make compare-frameworks")
 	}
-}
-
-func run() error {
-	dir, err := os.MkdirTemp("", "frameworks-")
+	repository, err := filepath.Abs("../../..")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	repository, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	fmt.Println("| library | lines of code | modules of others | program |\n|---|--:|--:|--:|")
+	rows := "| library | lines of code | modules of others | program |\n|---|--:|--:|--:|\n"
 	requires := ""
 	for _, f := range txtar.Parse(programs).Files {
 		if path.Base(f.Name) == "require" {
@@ -54,21 +45,20 @@ func run() error {
 			mod = "module example.com/agent\n\ngo 1.26.0\n\nrequire github.com/adze-dev/adze v0.0.0\n\n" +
 				"replace github.com/adze-dev/adze => " + repository + "\n"
 		}
-		if err := compare(filepath.Join(dir, name), name, mod, f.Data); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		row, err := compare(t.TempDir(), name, mod, f.Data)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
+		rows += row
 	}
-	return nil
+	t.Log("\n" + rows)
 }
 
-// compare builds a program and runs it, and prints its row.
-func compare(dir, name, mod string, program []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
+// compare builds a program and runs it, and returns its row.
+func compare(dir, name, mod string, program []byte) (row string, err error) {
 	for file, text := range map[string][]byte{"go.mod": []byte(mod), "main.go": program} {
 		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
-			return err
+			return "", err
 		}
 	}
 	var modules string
@@ -81,7 +71,7 @@ func compare(dir, name, mod string, program []byte) error {
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+			return "", fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 		}
 		modules = string(out)
 	}
@@ -91,14 +81,13 @@ func compare(dir, name, mod string, program []byte) error {
 	}
 	delete(distinct, "github.com/adze-dev/adze")
 	if err := works(dir); err != nil {
-		return err
+		return "", err
 	}
 	info, err := os.Stat(filepath.Join(dir, "agent"))
 	if err != nil {
-		return err
+		return "", err
 	}
-	fmt.Printf("| %s | %d | %d | %.1f MB |\n", name, lines(program), len(distinct), float64(info.Size())/1e6)
-	return nil
+	return fmt.Sprintf("| %s | %d | %d | %.1f MB |\n", name, lines(program), len(distinct), float64(info.Size())/1e6), nil
 }
 
 // lines returns the lines of code, without empty ones.
