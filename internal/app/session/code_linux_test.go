@@ -289,7 +289,8 @@ func TestHostileServerAsNobody(t *testing.T) {
 	}
 }
 
-// In an untrusted project, and without servers, code isn't offered, and nothing starts.
+// In an untrusted project, without servers and without a sandbox, code isn't offered, and nothing starts. It was offered
+// without a sandbox, and each call failed.
 func TestNoServers(t *testing.T) {
 	for name, change := range map[string]func(d *desk){
 		"untrusted": func(d *desk) {
@@ -297,6 +298,10 @@ func TestNoServers(t *testing.T) {
 		},
 		"not installed": func(d *desk) {
 			os.Remove(filepath.Join(strings.TrimPrefix(d.environ[1], "HOME="), "bin", scriptedServer))
+		},
+		"no sandbox": func(d *desk) {
+			text, _ := os.ReadFile(filepath.Join(d.home, "settings.json"))
+			d.settle(t, strings.Replace(string(text), `{"tools":{`, `{"tools":{"sandbox":"off",`, 1))
 		},
 		"no such files": func(d *desk) { os.Remove(filepath.Join(d.dir, "a.x")) },
 	} {

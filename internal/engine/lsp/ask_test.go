@@ -276,9 +276,10 @@ func TestKnown(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, bad := range []string{`{}`, `{"command": []}`, `[]`, `{"command": ["x"]}`} {
+	// The error of a value of another kind named a type of Go.
+	for _, bad := range []string{`{}`, `{"command": []}`, `[]`, `5`, `{"command": ["x"]}`, `{"command": "x", "files": {".x": "x"}}`} {
 		if _, err := Known(map[string]json.RawMessage{"own": json.RawMessage(bad)}); err == nil ||
-			!strings.HasPrefix(err.Error(), "own: ") {
+			!strings.HasPrefix(err.Error(), "own: expected {") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -64,6 +64,7 @@ type document struct {
 	list      []Diagnostic
 
 	examined bool         // known is known
+	due      bool         // they may have changed since they were reported
 	known    []Diagnostic // reported, or there before the first change
 	now      []Diagnostic
 	asOf     int // the changes of texts before now

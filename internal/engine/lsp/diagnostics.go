@@ -32,8 +32,8 @@ type Change struct {
 type News struct{ New, Fixed []Diagnostic }
 
 const (
-	maxNear    = 16 // documents that are diagnosed besides the changed ones
 	maxChanges = 32 // changed files that are diagnosed
+	maxDue     = 48 // documents that are diagnosed after a change
 	// diagnoseFor is the time for the diagnostics after a change.
 	diagnoseFor = 30 * time.Second
 	// publishFor is the time in which a server publishes them. Nothing else is asked meanwhile.
@@ -168,7 +168,7 @@ func (c *client) warmUp(ctx context.Context) {
 func (c *client) compare(ctx context.Context, changes []Change) {
 	dirs := map[string]bool{}
 	var own []Change
-	var before, after []*document
+	var before []*document
 	for _, one := range changes {
 		if c.server.language(one.Path) == "" || c.options.Hide(one.Path) || len(own) == maxChanges {
 			continue
@@ -183,23 +183,23 @@ func (c *client) compare(ctx context.Context, changes []Change) {
 	err := c.examine(ctx, before)
 	for _, one := range own {
 		if d, err := c.sync(one.Path); err == nil {
-			d.examined = d.examined || one.Created
-			after = append(after, d)
+			d.examined, d.due = d.examined || one.Created, true
 		}
 	}
 	c.refresh()
 	c.report(changes)
 	if err == nil {
-		_ = c.examine(ctx, append(after, c.near(dirs, after)...)) // the others aren't current
+		_ = c.examine(ctx, c.due(dirs))
 	}
 }
 
-// near returns open documents of some directories, the latest first. What a server that isn't asked knows about them
-// may be older than the change.
-func (c *client) near(dirs map[string]bool, without []*document) (list []*document) {
+// due returns the documents whose diagnostics may have changed since they were reported, the latest first: those that
+// changed and, if the server is asked, others in some directories. What a server that isn't asked knows about them may
+// be older than the change.
+func (c *client) due(dirs map[string]bool) (list []*document) {
 	for _, d := range c.open {
-		if dirs[filepath.Dir(d.path)] && d.examined && !slices.Contains(without, d) && len(list) < maxNear &&
-			c.answersDiagnostics() {
+		d.due = d.due || d.examined && dirs[filepath.Dir(d.path)] && c.answersDiagnostics()
+		if d.due && len(list) < maxDue {
 			list = append(list, d)
 		}
 	}
@@ -236,7 +236,7 @@ func (d Diagnostic) order() string { return fmt.Sprint(!d.Error, d.Path) }
 // reported notes that what is known now was reported.
 func (c *client) reported() {
 	for _, d := range c.current() {
-		d.known = d.now
+		d.known, d.due = d.now, false
 	}
 }
 

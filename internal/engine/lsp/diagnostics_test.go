@@ -141,6 +141,29 @@ func TestLateNews(t *testing.T) {
 	}
 }
 
+// What a server hasn't said yet when another file changes isn't lost. It was, until the first file changed again.
+func TestLateNewsAndOtherChanges(t *testing.T) {
+	for _, pulls := range []bool{true, false} {
+		server := newScripted(t)
+		if !pulls {
+			server.publishing(true)
+		}
+		s, dir := serve(t, server)
+		path := write(t, dir, "a.x", "fine\n")
+		ready(t, s, path)
+		if err := os.WriteFile(path, []byte("bad\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.Changed([]Change{{Path: path}})
+		os.Mkdir(dir+"/other", 0o700)
+		s.Changed([]Change{{Path: write(t, dir+"/other", "b.x", "fine\n"), Created: true}})
+		s.Changed([]Change{{Path: write(t, dir, "README.md", "text\n")}})
+		if n := s.News(context.Background(), true); lines(n.New) != "a.x:1 bad" {
+			t.Errorf("pull %v: %v", pulls, n)
+		}
+	}
+}
+
 // A file that changes before the server has looked at it is compared with its text before the change.
 func TestChangeBeforeLook(t *testing.T) {
 	server := newScripted(t)

@@ -55,13 +55,11 @@ func Known(own map[string]json.RawMessage) (list []Row, err error) {
 		s := &list[i]
 		known := s.Files
 		s.Files, s.Off = nil, string(own[name]) == "null"
-		if err := json.Unmarshal(own[name], s); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		err := json.Unmarshal(own[name], s)
 		if s.Files == nil {
 			s.Files = known
 		}
-		if s.Name = name; !s.Off && (len(s.Command) == 0 || s.Command[0] == "" || len(s.Files) == 0) {
+		if s.Name = name; !s.Off && (err != nil || len(s.Command) == 0 || s.Command[0] == "" || len(s.Files) == 0) {
 			return nil, fmt.Errorf(`%s: expected {"command": ["program", …], "files": {".ext": "language"}}`, name)
 		}
 	}
