@@ -97,6 +97,8 @@ func (c *client) ask(ctx context.Context, q Question) (a Answer) {
 	}
 	if said := (*failure)(nil); errors.As(a.err, &said) {
 		a.err = fmt.Errorf("%s: %s", c.server.Name, humanize.Cut(said.Message, 500))
+	} else if a.err != nil && c.ctx.Err() != nil {
+		a.err = fmt.Errorf("%s failed: %w", c.server.Name, a.err)
 	}
 	return a
 }
@@ -261,7 +263,7 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 	}
 	for path, edits := range all {
 		if !c.visible(path) {
-			return a, errors.New("it would change a file that is outside the workspace or must not be read")
+			return a, fmt.Errorf("it would change %s, which is outside the project, ignored, or not readable for you", path)
 		}
 		f := FileEdit{Path: path}
 		a.files = append(a.files, path)

@@ -227,8 +227,8 @@ func TestRename(t *testing.T) {
 	}{
 		"two files":   {[]any{change("b.x", 4, 7), change("a.x", 3, 6)}, ""},
 		"overlapping": {[]any{change("b.x", 4, 7), change("b.x", 4, 6)}, "overlap"},
-		"outside":     {[]any{change("../b.x", 4, 7)}, "outside the workspace"},
-		"hidden":      {[]any{change("secret.x", 0, 3)}, "must not be read"},
+		"outside":     {[]any{change("../b.x", 4, 7)}, "/b.x, which is outside the project"},
+		"hidden":      {[]any{change("secret.x", 0, 3)}, "/secret.x, which is outside the project, ignored, or not readable"},
 		"a new file":  {[]any{map[string]any{"kind": "create", "uri": names.URI(dir + "/c.x")}}, "wants to create files"},
 		"no such line": {[]any{map[string]any{"textDocument": map[string]any{"uri": names.URI(a)},
 			"edits": []any{map[string]any{"range": Range{Position{7, 1}, Position{7, 2}}}}}}, "line 8, which doesn't exist"},

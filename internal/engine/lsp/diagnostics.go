@@ -78,7 +78,7 @@ func (c *client) answersDiagnostics() bool {
 	return c.server.TSServer || offered(c.can["diagnosticProvider"])
 }
 
-var errSilent = errors.New("it doesn't say which text its diagnostics are for")
+var errSilent = errors.New("the server doesn't say which text its diagnostics are for")
 
 // awaitPublished waits for the diagnostics of the current version.
 func (c *client) awaitPublished(ctx context.Context, d *document) ([]Diagnostic, error) {
@@ -206,39 +206,42 @@ func (c *client) due(dirs map[string]bool) (list []*document) {
 	return list
 }
 
-// current returns the documents whose current diagnostics are known.
+// current returns the documents whose current diagnostics are known. A server that isn't asked may publish better ones.
 func (c *client) current() (list []*document) {
-	if c != nil {
-		for _, d := range c.open {
-			if d.examined && d.asOf == c.changes {
-				list = append(list, d)
+	if c == nil {
+		return nil
+	}
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	for _, d := range c.open {
+		if d.examined && d.asOf == c.changes {
+			if list = append(list, d); d.published == d.version && !c.answersDiagnostics() {
+				d.now = d.list
 			}
 		}
 	}
 	return list
 }
 
-// unreported returns what differs from what was reported.
-func (c *client) unreported() (n News) {
-	for _, d := range c.current() {
+// unreported returns what differs from what was reported, and a function that notes that this was.
+func (c *client) unreported() (n News, reported func()) {
+	docs := c.current()
+	for _, d := range docs {
 		n.New = append(n.New, without(d.now, d.known)...)
 		n.Fixed = append(n.Fixed, without(d.known, d.now)...)
 	}
 	for _, list := range [][]Diagnostic{n.New, n.Fixed} {
 		sorted.By(list, func(a, b Diagnostic) int { return strings.Compare(a.order(), b.order()) })
 	}
-	return n
+	return n, func() {
+		for _, d := range docs {
+			d.known, d.due = d.now, false
+		}
+	}
 }
 
 // order is what diagnostics are sorted by: errors come first.
 func (d Diagnostic) order() string { return fmt.Sprint(!d.Error, d.Path) }
-
-// reported notes that what is known now was reported.
-func (c *client) reported() {
-	for _, d := range c.current() {
-		d.known, d.due = d.now, false
-	}
-}
 
 // without returns the diagnostics of a list that aren't in another one. Lines don't count: a change moves them.
 func without(list, other []Diagnostic) (out []Diagnostic) {

@@ -164,6 +164,25 @@ func TestLateNewsAndOtherChanges(t *testing.T) {
 	}
 }
 
+// A server that publishes again for the same text: the next result has the difference. Pyright does so for new files, first
+// without errors, and these were never reported.
+func TestPublishedAgain(t *testing.T) {
+	server := newScripted(t)
+	server.publishing(true)
+	s, dir := serve(t, server)
+	path := write(t, dir, "a.x", "fine\n")
+	ready(t, s, path)
+	if n := change(t, s, path, "still fine\n"); len(n.New) > 0 {
+		t.Fatalf("got %v", n)
+	}
+	server.notify("textDocument/publishDiagnostics", map[string]any{
+		"uri": names.URI(path), "version": 2, "diagnostics": scriptedDiagnostics("bad\n")})
+	waittest.Until(t, "the news", func() bool { return lines(s.News(context.Background(), false).New) == "a.x:1 bad" })
+	if n := s.News(context.Background(), false); len(n.New)+len(n.Fixed) > 0 {
+		t.Errorf("the same news again: %v", n)
+	}
+}
+
 // A file that changes before the server has looked at it is compared with its text before the change.
 func TestChangeBeforeLook(t *testing.T) {
 	server := newScripted(t)

@@ -372,7 +372,8 @@ func (s *Servers) News(ctx context.Context, wait bool) (all News) {
 			continue
 		}
 		var n News
-		if r.await(ctx, func() { n = r.client.unreported() }, func() { r.client.reported() }) == nil {
+		var reported func()
+		if r.await(ctx, func() { n, reported = r.client.unreported() }, func() { reported() }) == nil {
 			all.New, all.Fixed = append(all.New, n.New...), append(all.Fixed, n.Fixed...)
 		}
 	}

@@ -183,7 +183,7 @@ func TestExits(t *testing.T) {
 	s, dir := serve(t, list...)
 	path := write(t, dir, "a.x", "one\n")
 	for range maxFailures {
-		if _, err := s.ask(Hover, path, 1, "one"); err == nil || err.Error() != "it exited" {
+		if _, err := s.ask(Hover, path, 1, "one"); err == nil || err.Error() != "scripted failed: it exited" {
 			t.Fatalf("got %v", err)
 		}
 	}
