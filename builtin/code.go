@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin/command"
@@ -167,12 +166,9 @@ func (s *servers) answer(ctx context.Context, f *files, a codeArgs, p workspace.
 
 // failed returns what the model reads if there is no answer. That a server is starting isn't an error.
 func (s *servers) failed(a codeArgs, p workspace.Path, err error) (string, error) {
-	switch {
-	case errors.Is(err, lsp.ErrStarting):
+	if errors.Is(err, lsp.ErrStarting) {
 		return fmt.Sprintf("No answer yet: %v. Continue with other work or search for text, and ask again "+
 			"later.", err), nil
-	case errors.Is(err, fs.ErrNotExist):
-		return "", toAsk.failure(p, err)
 	}
 	return "", tool.Errorf(tool.ExecutionFailed, "%s: %s", a.described(p), tool.Visible(s.mask(err.Error())))
 }

@@ -65,6 +65,16 @@ func (d *desk) withCode(t *testing.T) *Session {
 
 func serverState(s *Session) string { return s.LanguageServers()[0].State }
 
+// A server of the user's settings needn't be in PATH. Its sandbox didn't let it start.
+func TestServerByPath(t *testing.T) {
+	d := newDesk(t).withServer(t, "")
+	bin, _, _ := strings.Cut(strings.TrimPrefix(d.environ[0], "PATH="), ":")
+	d.environ[0] = "PATH=" + os.Getenv("PATH")
+	text, _ := os.ReadFile(filepath.Join(d.home, "settings.json"))
+	d.settle(t, strings.Replace(string(text), `"scripted-server"`, strconv.Quote(filepath.Join(bin, scriptedServer)), 1))
+	d.withCode(t)
+}
+
 // New errors are in the result of the change, by any tool, once; the text is cleaned.
 func TestDiagnosticsOfChanges(t *testing.T) {
 	d := newDesk(t).withServer(t, "")
