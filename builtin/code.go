@@ -48,12 +48,15 @@ func code(f *files, s *servers) tool.Tool {
 				inv.Access, a.FilePath = reads(p.Abs), p.Abs
 			}
 			inv.Description = a.described(p)
-			if err == nil {
-				err = s.serve(f, a, p)
-			}
-			if err == nil && a.Operation == "rename" {
+			switch {
+			case err != nil:
+			case a.FilePath != "" && !p.Exists:
+				err = f.notFound(toAsk, p)
+			case !names.Below(p.Abs, s.root):
+				err = toAsk.errorf(tool.ExecutionFailed, p, "it is outside the project. Language servers see only that")
+			case a.Operation == "rename":
 				err = f.prepareRename(ctx, s, a, p, inv)
-			} else {
+			default:
 				inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 					text, err := s.answer(ctx, f, a, p)
 					return tool.TextResult(text), err
@@ -106,24 +109,6 @@ type servers struct {
 	wait         bool // for servers that start: the session has one call
 	mask         func(string) string
 	root         string
-}
-
-// serve reports why no server answers questions about a file; nil: one does.
-func (s *servers) serve(f *files, a codeArgs, p workspace.Path) error {
-	const instead = "no language server is installed for %s; search for text instead"
-	switch {
-	case s.Servers == nil:
-		return tool.Errorf(tool.ExecutionFailed, instead, "this project")
-	case a.FilePath == "":
-		return nil
-	case !p.Exists:
-		return f.notFound(toAsk, p)
-	case !names.Below(p.Abs, s.root):
-		return toAsk.errorf(tool.ExecutionFailed, p, "it is outside the project. Language servers see only that")
-	case !s.For(p.Abs):
-		return toAsk.errorf(tool.ExecutionFailed, p, instead, "such files")
-	}
-	return nil
 }
 
 func (s *servers) ask(ctx context.Context, a codeArgs) (lsp.Answer, error) {

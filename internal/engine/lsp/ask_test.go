@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 func TestPositions(t *testing.T) {
@@ -174,7 +175,7 @@ func TestAsk(t *testing.T) {
 	if a, err = s.ask(Hover, path, 1, "two"); err != nil || fmt.Sprint(a.Missing) != "[scripted reported: packages are missing]" {
 		t.Errorf("after an error of the server: %+v, %v", a, err)
 	}
-	if _, err := s.ask(References, dir+"/a.y", 1, "two"); err == nil || err.Error() != "no language server is for such files" {
+	if _, err := s.ask(References, dir+"/a.y", 1, "two"); err == nil || err.Error() != "no language server is installed for such files; search for text instead" {
 		t.Errorf("a file without a server: %v", err)
 	}
 	if _, err := s.ask(References, dir+"/none.x", 1, "two"); !errors.Is(err, os.ErrNotExist) {
@@ -208,6 +209,32 @@ func TestOutdatedAnswer(t *testing.T) {
 	})
 	if a, err := s.ask(References, path, 1, "one"); err != nil || len(a.Found) != 1 || a.Found[0].Text != "one" {
 		t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// A link that replaces a file after its path was checked isn't followed: the server, and the model, could have read a
+// file outside the workspace.
+func TestLinks(t *testing.T) {
+	server := newScripted(t)
+	s, dir := serve(t, server)
+	path := write(t, dir, "a.x", "one\n")
+	outside := write(t, t.TempDir(), "key", "one private\n")
+	if err := os.Symlink(outside, dir+"/link.x"); err != nil {
+		t.Skip(err)
+	}
+	server.answering("textDocument/references", []any{at(dir, "a.x", 0, 0, 3), at(dir, "link.x", 0, 0, 3)})
+	if a, err := s.ask(References, path, 1, "one"); err != nil || len(a.Found) != 1 || a.Hidden != 1 {
+		t.Errorf("an answer: %+v, %v", a, err)
+	}
+	if _, err := s.ask(References, dir+"/link.x", 1, "one"); !errors.Is(err, nofollow.ErrChanged) {
+		t.Errorf("a question: %v", err)
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	for _, text := range server.texts {
+		if strings.Contains(text, "private") {
+			t.Error("the server has it")
+		}
 	}
 }
 
