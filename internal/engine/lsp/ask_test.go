@@ -97,14 +97,14 @@ func TestNames(t *testing.T) {
 		{1, " ", `" " is nowhere in the file`},
 		{2, "two#3", `"two#3" is nowhere in the file`},
 		{9, "three", "\"three\" is not in line 9. It is here:\nline 3, three#1: three"},
-		{3, "two", "\"two\" is not in line 3. It is here:\nline 1, two#1: one two\nline 2, two#1: 😀 x.two\nline 2, two#2: 😀 x.two(two"},
+		{3, "two", "\"two\" is not in line 3. It is here:\nline 1, two#1: one two\nline 2, two#1: 😀 x.two(two)\nline 2, two#2: 😀 x.two(two)"},
 	} {
 		if _, err := s.ask(References, path, c.line, c.name); err == nil || err.Error() != c.want {
 			t.Errorf("%q in line %d: %v\nwant %s", c.name, c.line, err, c.want)
 		}
 	}
 	server.answering("textDocument/definition", nil)
-	want := "\"two\" is ambiguous. Pass the line and the name of one of these:\nline 2, two#1: 😀 x.two\nline 2, two#2: 😀 x.two(two"
+	want := "\"two\" is ambiguous. Pass the line and the name of one of these:\nline 2, two#1: 😀 x.two(two)\nline 2, two#2: 😀 x.two(two)"
 	if _, err := s.ask(References, path, 2, "two"); err == nil || err.Error() != want {
 		t.Errorf("an ambiguous name: %v", err)
 	}

@@ -54,7 +54,7 @@ func New(o Options) *Servers {
 	for _, one := range o.Servers {
 		r := &running{
 			Server: one, Servers: s, jobs: make(chan func(), maxJobs), idle: time.NewTimer(idleTime),
-			state: Status{Name: one.Name, Program: one.Program, State: NotStarted},
+			state: Status{Server: one, State: NotStarted},
 		}
 		s.all = append(s.all, r)
 		s.work.Go(r.run)
@@ -95,11 +95,10 @@ const (
 
 // Status is the state of a server, for users.
 type Status struct {
-	Name, Program string
-	State         string
-	Why           string // it failed
-	Log           string   // the end of what it printed
-	Version       []string // the arguments with which it prints its version
+	Server
+	State string
+	Why   string // it failed
+	Log   string // the end of what it printed
 }
 
 // States returns the state of all servers.
