@@ -18,7 +18,8 @@ func (s *Session) languageServers(dirs []string) []lsp.Server {
 	return s.knownServers(dirs, false)
 }
 
-// noServers returns why no language server starts here; "": they may. They read the project's code, and run parts of it.
+// noServers returns why no language server starts here; "": they may. They read the project's code, and run parts of
+// it.
 func (s *Session) noServers() string {
 	switch t := s.Settings.Tools; {
 	case t.Trial == project.Untried:

@@ -263,7 +263,8 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 	}
 	for path, edits := range all {
 		if !c.visible(path) {
-			return a, fmt.Errorf("it would change %s, which is outside the project, ignored, or not readable for you", path)
+			return a, fmt.Errorf("it would change %s, which is outside the project, ignored, or not readable for you",
+				path)
 		}
 		f := FileEdit{Path: path}
 		a.files = append(a.files, path)
