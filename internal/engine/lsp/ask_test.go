@@ -248,6 +248,9 @@ func TestRename(t *testing.T) {
 		return map[string]any{"textDocument": map[string]any{"uri": names.URI(dir + "/" + name)},
 			"edits": []any{map[string]any{"range": at(dir, name, 0, from, to)["range"], "newText": "new"}}}
 	}
+	edited := func(name, edit string) map[string]any {
+		return map[string]any{"textDocument": map[string]any{"uri": names.URI(dir + "/" + name)}, "edits": []any{json.RawMessage(edit)}}
+	}
 	for name, c := range map[string]struct {
 		changes []any
 		want    string
@@ -259,6 +262,8 @@ func TestRename(t *testing.T) {
 		"a new file":  {[]any{map[string]any{"kind": "create", "uri": names.URI(dir + "/c.x")}}, "wants to create files"},
 		"no such line": {[]any{map[string]any{"textDocument": map[string]any{"uri": names.URI(a)},
 			"edits": []any{map[string]any{"range": Range{Position{7, 1}, Position{7, 2}}}}}}, "line 8, which doesn't exist"},
+		"code":        {[]any{edited("b.x", `{"range": {"end": {"character": 3}}, "newText": "evil()"}`)}, "doesn't rename"},
+		"lines":       {[]any{edited("a.x", `{"range": {"end": {"line": 1}}, "newText": ""}`)}, "doesn't rename"},
 		"in an emoji": {[]any{change("a.x", 1, 2)}, "inside a character of line 1"},
 	} {
 		server.answering("textDocument/rename", map[string]any{"documentChanges": c.changes})
