@@ -75,12 +75,7 @@ func Find(list []Server, path string, roots []string, missing bool) []Server {
 	}
 	found := extensions(roots[0])
 	return slices.DeleteFunc(list, func(s Server) bool {
-		for ext := range s.Files {
-			if found[ext] {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(s.Files)), func(ext string) bool { return found[ext] })
 	})
 }
 
