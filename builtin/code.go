@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin/command"
@@ -49,12 +48,15 @@ func code(f *files, s *servers) tool.Tool {
 				inv.Access, a.FilePath = reads(p.Abs), p.Abs
 			}
 			inv.Description = a.described(p)
-			if err == nil {
-				err = s.serve(f, a, p)
-			}
-			if err == nil && a.Operation == "rename" {
+			switch {
+			case err != nil:
+			case a.FilePath != "" && !p.Exists:
+				err = f.notFound(toAsk, p)
+			case !names.Below(p.Abs, s.root):
+				err = toAsk.errorf(tool.ExecutionFailed, p, "it is outside the project. Language servers see only that")
+			case a.Operation == "rename":
 				err = f.prepareRename(ctx, s, a, p, inv)
-			} else {
+			default:
 				inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 					text, err := s.answer(ctx, f, a, p)
 					return tool.TextResult(text), err
@@ -109,24 +111,6 @@ type servers struct {
 	root         string
 }
 
-// serve reports why no server answers questions about a file; nil: one does.
-func (s *servers) serve(f *files, a codeArgs, p workspace.Path) error {
-	const instead = "no language server is installed for %s; search for text instead"
-	switch {
-	case s.Servers == nil:
-		return tool.Errorf(tool.ExecutionFailed, instead, "this project")
-	case a.FilePath == "":
-		return nil
-	case !p.Exists:
-		return f.notFound(toAsk, p)
-	case !names.Below(p.Abs, s.root):
-		return toAsk.errorf(tool.ExecutionFailed, p, "it is outside the project. Language servers see only that")
-	case !s.For(p.Abs):
-		return toAsk.errorf(tool.ExecutionFailed, p, instead, "such files")
-	}
-	return nil
-}
-
 func (s *servers) ask(ctx context.Context, a codeArgs) (lsp.Answer, error) {
 	return s.Ask(ctx, lsp.Question{
 		Operation: lsp.Operation(a.Operation), Path: a.FilePath, Line: a.Line, Name: a.Name, NewName: a.NewName,
@@ -167,12 +151,9 @@ func (s *servers) answer(ctx context.Context, f *files, a codeArgs, p workspace.
 
 // failed returns what the model reads if there is no answer. That a server is starting isn't an error.
 func (s *servers) failed(a codeArgs, p workspace.Path, err error) (string, error) {
-	switch {
-	case errors.Is(err, lsp.ErrStarting):
+	if errors.Is(err, lsp.ErrStarting) {
 		return fmt.Sprintf("No answer yet: %v. Continue with other work or search for text, and ask again "+
 			"later.", err), nil
-	case errors.Is(err, fs.ErrNotExist):
-		return "", toAsk.failure(p, err)
 	}
 	return "", tool.Errorf(tool.ExecutionFailed, "%s: %s", a.described(p), tool.Visible(s.mask(err.Error())))
 }

@@ -45,15 +45,10 @@ func (f *files) prepareRename(ctx context.Context, s *servers, a codeArgs, p wor
 		lines = append(lines, fmt.Sprintf("%s: %s", e.Path, humanize.Count(len(e.Edits), "place")))
 	}
 	inv.Description = a.described(p) + " in " + humanize.Count(len(list), "file")
-	said := f.said
-	const most = 3 // files whose changed lines the model reads
-	if len(list) > most {
-		said = func(list []*change, notes []string, dialect tool.Dialect) string {
-			f.said(list, notes, dialect)
-			return s.bounded(lines, maxCodeLines, maxCodeBytes)
-		}
-	}
-	f.invoke(inv, list, said, nil)
+	f.invoke(inv, list, func(list []*change, notes []string, dialect tool.Dialect) string {
+		f.said(list, notes, dialect)
+		return s.bounded(lines, maxCodeLines, maxCodeBytes)
+	}, nil)
 	shown := inv.Confirm.(tool.FileDiff)
 	for _, why := range found.Missing {
 		why = "the rename may be incomplete: " + tool.Visible(s.mask(why))

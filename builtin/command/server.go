@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/lsp"
@@ -44,6 +46,11 @@ func (s *Shell) StartServer(server lsp.Server, withoutSandbox bool) (_ lsp.Proce
 			return nil, err
 		}
 		c.Sandbox.Bubblewrap = l.bubblewrap
+		if filepath.IsAbs(server.Command[0]) { // the user's settings name a program that needn't be in PATH
+			around := l.around
+			around.Env = append([]string{"PATH=" + filepath.Dir(server.Program)}, l.unapproved().short...)
+			c.Sandbox.Limits.Execute = append(slices.Clip(c.Sandbox.Limits.Execute), around.Limits().Execute...)
+		}
 		if limits := c.Sandbox.Trial; limits != nil {
 			limits.Processes, limits.CPU = serverProcesses, 0
 		}

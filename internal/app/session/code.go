@@ -1,29 +1,37 @@
 package session
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/engine/lsp"
 )
 
-// languageServers returns the installed language servers for the files of the project. They read its code, and run
-// parts of it, so an untrusted project has none.
-func (s *Session) languageServers(dirs []string) (out []builtin.LanguageServer) {
-	if s.Settings.Tools.Trial == project.Untried || s.Env.Isolated {
+// languageServers returns the installed language servers for the files of the project.
+func (s *Session) languageServers(dirs []string) []lsp.Server {
+	if s.Env.Isolated || s.noServers() != "" {
 		return nil
 	}
-	for _, one := range s.knownServers(dirs, false) {
-		out = append(out, builtin.LanguageServer(one.Server))
+	return s.knownServers(dirs, false)
+}
+
+// noServers returns why no language server starts here; "": they may. They read the project's code, and run parts of
+// it.
+func (s *Session) noServers() string {
+	switch t := s.Settings.Tools; {
+	case t.Trial == project.Untried:
+		return external.Untrusted
+	case !s.Settings.LSP.Unsandboxed && (t.Sandbox == "off" || runtime.GOOS != "linux"):
+		return "there is no sandbox for it here; lsp.unsandboxed starts it without one"
 	}
-	return out
+	return ""
 }
 
 // knownServers returns the known language servers for the files of the project, with those of settings.
-func (s *Session) knownServers(dirs []string, missing bool) []lsp.Row {
+func (s *Session) knownServers(dirs []string, missing bool) []lsp.Server {
 	known, err := lsp.Known(s.Settings.LSP.Servers)
 	if err != nil { // the settings were checked
 		return nil
@@ -41,14 +49,13 @@ func (s *Session) knownServers(dirs []string, missing bool) []lsp.Row {
 func (s *Session) LanguageServers() (out []lsp.Status) {
 	states := s.Tools.LanguageServers().States()
 	for _, one := range s.knownServers(s.Tools.Roots(), true) {
-		status := lsp.Status{Name: one.Name, Program: one.Program, State: external.ServerOff, Why: external.Untrusted}
+		status := lsp.Status{Server: one, State: external.ServerOff, Why: s.noServers()}
 		if one.Program == "" {
 			status.State, status.Why = "not installed", one.Install
 		}
 		if i := slices.IndexFunc(states, func(s lsp.Status) bool { return s.Name == one.Name }); i >= 0 {
 			status = states[i]
 		}
-		status.Version = one.Version
 		out = append(out, status)
 	}
 	return out

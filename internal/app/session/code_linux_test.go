@@ -65,6 +65,16 @@ func (d *desk) withCode(t *testing.T) *Session {
 
 func serverState(s *Session) string { return s.LanguageServers()[0].State }
 
+// A server of the user's settings needn't be in PATH. Its sandbox didn't let it start.
+func TestServerByPath(t *testing.T) {
+	d := newDesk(t).withServer(t, "")
+	bin, _, _ := strings.Cut(strings.TrimPrefix(d.environ[0], "PATH="), ":")
+	d.environ[0] = "PATH=" + os.Getenv("PATH")
+	text, _ := os.ReadFile(filepath.Join(d.home, "settings.json"))
+	d.settle(t, strings.Replace(string(text), `"scripted-server"`, strconv.Quote(filepath.Join(bin, scriptedServer)), 1))
+	d.withCode(t)
+}
+
 // New errors are in the result of the change, by any tool, once; the text is cleaned.
 func TestDiagnosticsOfChanges(t *testing.T) {
 	d := newDesk(t).withServer(t, "")
@@ -289,7 +299,8 @@ func TestHostileServerAsNobody(t *testing.T) {
 	}
 }
 
-// In an untrusted project, and without servers, code isn't offered, and nothing starts.
+// In an untrusted project, without servers and without a sandbox, code isn't offered, and nothing starts. It was offered
+// without a sandbox, and each call failed.
 func TestNoServers(t *testing.T) {
 	for name, change := range map[string]func(d *desk){
 		"untrusted": func(d *desk) {
@@ -297,6 +308,10 @@ func TestNoServers(t *testing.T) {
 		},
 		"not installed": func(d *desk) {
 			os.Remove(filepath.Join(strings.TrimPrefix(d.environ[1], "HOME="), "bin", scriptedServer))
+		},
+		"no sandbox": func(d *desk) {
+			text, _ := os.ReadFile(filepath.Join(d.home, "settings.json"))
+			d.settle(t, strings.Replace(string(text), `{"tools":{`, `{"tools":{"sandbox":"off",`, 1))
 		},
 		"no such files": func(d *desk) { os.Remove(filepath.Join(d.dir, "a.x")) },
 	} {

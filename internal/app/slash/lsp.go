@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/tool"
@@ -17,9 +16,6 @@ func slashLSP(_ context.Context, s *session.Session, _ string) (Expansion, error
 	var b strings.Builder
 	for _, one := range s.LanguageServers() {
 		fmt.Fprintf(&b, "%s: %s", one.Name, one.State)
-		if one.For > 0 {
-			fmt.Fprintf(&b, " for %v", one.For.Round(time.Second))
-		}
 		for _, more := range []string{one.Why, one.Program} {
 			if more != "" {
 				b.WriteString(", " + more)

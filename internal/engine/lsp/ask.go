@@ -97,6 +97,8 @@ func (c *client) ask(ctx context.Context, q Question) (a Answer) {
 	}
 	if said := (*failure)(nil); errors.As(a.err, &said) {
 		a.err = fmt.Errorf("%s: %s", c.server.Name, humanize.Cut(said.Message, 500))
+	} else if a.err != nil && c.ctx.Err() != nil {
+		a.err = fmt.Errorf("%s failed: %w", c.server.Name, a.err)
 	}
 	return a
 }
@@ -137,7 +139,7 @@ func (c *client) request(ctx context.Context, q Question) (a Answer, err error) 
 		return c.callers(ctx, method, params)
 	case Rename:
 		params["newName"] = q.NewName
-		return c.rename(ctx, method, params, q.Name)
+		return c.rename(ctx, method, params, q)
 	case References:
 		params["context"] = map[string]bool{"includeDeclaration": true}
 	}
@@ -240,7 +242,7 @@ type FileEdit struct {
 }
 
 // rename asks for the edits that rename something. With an error, it returns those so far.
-func (c *client) rename(ctx context.Context, method string, params map[string]any, name string) (a Answer, err error) {
+func (c *client) rename(ctx context.Context, method string, params map[string]any, q Question) (a Answer, err error) {
 	var answer workspaceEdit
 	if err = c.call(ctx, method, params, &answer); err != nil {
 		return a, err
@@ -261,12 +263,13 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 	}
 	for path, edits := range all {
 		if !c.visible(path) {
-			return a, errors.New("it would change a file that is outside the workspace or must not be read")
+			return a, fmt.Errorf("it would change %s, which is outside the project, ignored, or not readable for you",
+				path)
 		}
 		f := FileEdit{Path: path}
 		a.files = append(a.files, path)
 		if f.Text, err = Text(path); err == nil {
-			err = f.take(edits, identifier(name))
+			err = f.take(edits, identifier(q.Name), identifier(q.NewName))
 		}
 		if a.Edits = append(a.Edits, f); err != nil {
 			return a, fmt.Errorf("%s: %w", path, err)
@@ -276,8 +279,8 @@ func (c *client) rename(ctx context.Context, method string, params map[string]an
 	return a, nil
 }
 
-// take adds edits of a name.
-func (f *FileEdit) take(edits []textEdit, name string) error {
+// take adds edits that rename something. In other edits a server could change any code.
+func (f *FileEdit) take(edits []textEdit, from, to string) error {
 	for _, e := range edits {
 		start, err := offset(f.Text, e.Range.Start)
 		end, failed := offset(f.Text, e.Range.End)
@@ -292,8 +295,12 @@ func (f *FileEdit) take(edits []textEdit, name string) error {
 		if e.Start < last || e.End < e.Start {
 			return errors.New("the server sent edits that overlap")
 		}
-		if old := f.Text[e.Start:e.End]; old != "" && !strings.Contains(old, name) {
+		old := f.Text[e.Start:e.End]
+		if old != "" && !strings.Contains(old, from) {
 			return errors.New("the server has another text of the file")
+		}
+		if strings.Contains(old+e.New, "\n") || e.New != "" && !strings.Contains(e.New, to) {
+			return errors.New("the server sent an edit that doesn't rename")
 		}
 		last = e.End
 	}

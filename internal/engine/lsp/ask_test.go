@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 func TestPositions(t *testing.T) {
@@ -96,14 +97,14 @@ func TestNames(t *testing.T) {
 		{1, " ", `" " is nowhere in the file`},
 		{2, "two#3", `"two#3" is nowhere in the file`},
 		{9, "three", "\"three\" is not in line 9. It is here:\nline 3, three#1: three"},
-		{3, "two", "\"two\" is not in line 3. It is here:\nline 1, two#1: one two\nline 2, two#1: 😀 x.two\nline 2, two#2: 😀 x.two(two"},
+		{3, "two", "\"two\" is not in line 3. It is here:\nline 1, two#1: one two\nline 2, two#1: 😀 x.two(two)\nline 2, two#2: 😀 x.two(two)"},
 	} {
 		if _, err := s.ask(References, path, c.line, c.name); err == nil || err.Error() != c.want {
 			t.Errorf("%q in line %d: %v\nwant %s", c.name, c.line, err, c.want)
 		}
 	}
 	server.answering("textDocument/definition", nil)
-	want := "\"two\" is ambiguous. Pass the line and the name of one of these:\nline 2, two#1: 😀 x.two\nline 2, two#2: 😀 x.two(two"
+	want := "\"two\" is ambiguous. Pass the line and the name of one of these:\nline 2, two#1: 😀 x.two(two)\nline 2, two#2: 😀 x.two(two)"
 	if _, err := s.ask(References, path, 2, "two"); err == nil || err.Error() != want {
 		t.Errorf("an ambiguous name: %v", err)
 	}
@@ -174,7 +175,7 @@ func TestAsk(t *testing.T) {
 	if a, err = s.ask(Hover, path, 1, "two"); err != nil || fmt.Sprint(a.Missing) != "[scripted reported: packages are missing]" {
 		t.Errorf("after an error of the server: %+v, %v", a, err)
 	}
-	if _, err := s.ask(References, dir+"/a.y", 1, "two"); err == nil || err.Error() != "no language server is for such files" {
+	if _, err := s.ask(References, dir+"/a.y", 1, "two"); err == nil || err.Error() != "no language server is installed for such files; search for text instead" {
 		t.Errorf("a file without a server: %v", err)
 	}
 	if _, err := s.ask(References, dir+"/none.x", 1, "two"); !errors.Is(err, os.ErrNotExist) {
@@ -211,6 +212,32 @@ func TestOutdatedAnswer(t *testing.T) {
 	}
 }
 
+// A link that replaces a file after its path was checked isn't followed: the server, and the model, could have read a
+// file outside the workspace.
+func TestLinks(t *testing.T) {
+	server := newScripted(t)
+	s, dir := serve(t, server)
+	path := write(t, dir, "a.x", "one\n")
+	outside := write(t, t.TempDir(), "key", "one private\n")
+	if err := os.Symlink(outside, dir+"/link.x"); err != nil {
+		t.Skip(err)
+	}
+	server.answering("textDocument/references", []any{at(dir, "a.x", 0, 0, 3), at(dir, "link.x", 0, 0, 3)})
+	if a, err := s.ask(References, path, 1, "one"); err != nil || len(a.Found) != 1 || a.Hidden != 1 {
+		t.Errorf("an answer: %+v, %v", a, err)
+	}
+	if _, err := s.ask(References, dir+"/link.x", 1, "one"); !errors.Is(err, nofollow.ErrChanged) {
+		t.Errorf("a question: %v", err)
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	for _, text := range server.texts {
+		if strings.Contains(text, "private") {
+			t.Error("the server has it")
+		}
+	}
+}
+
 func TestRename(t *testing.T) {
 	server := newScripted(t)
 	s, dir := serve(t, server)
@@ -221,17 +248,22 @@ func TestRename(t *testing.T) {
 		return map[string]any{"textDocument": map[string]any{"uri": names.URI(dir + "/" + name)},
 			"edits": []any{map[string]any{"range": at(dir, name, 0, from, to)["range"], "newText": "new"}}}
 	}
+	edited := func(name, edit string) map[string]any {
+		return map[string]any{"textDocument": map[string]any{"uri": names.URI(dir + "/" + name)}, "edits": []any{json.RawMessage(edit)}}
+	}
 	for name, c := range map[string]struct {
 		changes []any
 		want    string
 	}{
 		"two files":   {[]any{change("b.x", 4, 7), change("a.x", 3, 6)}, ""},
 		"overlapping": {[]any{change("b.x", 4, 7), change("b.x", 4, 6)}, "overlap"},
-		"outside":     {[]any{change("../b.x", 4, 7)}, "outside the workspace"},
-		"hidden":      {[]any{change("secret.x", 0, 3)}, "must not be read"},
+		"outside":     {[]any{change("../b.x", 4, 7)}, "/b.x, which is outside the project"},
+		"hidden":      {[]any{change("secret.x", 0, 3)}, "/secret.x, which is outside the project, ignored, or not readable"},
 		"a new file":  {[]any{map[string]any{"kind": "create", "uri": names.URI(dir + "/c.x")}}, "wants to create files"},
 		"no such line": {[]any{map[string]any{"textDocument": map[string]any{"uri": names.URI(a)},
 			"edits": []any{map[string]any{"range": Range{Position{7, 1}, Position{7, 2}}}}}}, "line 8, which doesn't exist"},
+		"code":        {[]any{edited("b.x", `{"range": {"end": {"character": 3}}, "newText": "evil()"}`)}, "doesn't rename"},
+		"lines":       {[]any{edited("a.x", `{"range": {"end": {"line": 1}}, "newText": ""}`)}, "doesn't rename"},
 		"in an emoji": {[]any{change("a.x", 1, 2)}, "inside a character of line 1"},
 	} {
 		server.answering("textDocument/rename", map[string]any{"documentChanges": c.changes})
@@ -276,9 +308,10 @@ func TestKnown(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, bad := range []string{`{}`, `{"command": []}`, `[]`, `{"command": ["x"]}`} {
+	// The error of a value of another kind named a type of Go.
+	for _, bad := range []string{`{}`, `{"command": []}`, `[]`, `5`, `{"command": ["x"]}`, `{"command": "x", "files": {".x": "x"}}`} {
 		if _, err := Known(map[string]json.RawMessage{"own": json.RawMessage(bad)}); err == nil ||
-			!strings.HasPrefix(err.Error(), "own: ") {
+			!strings.HasPrefix(err.Error(), "own: expected {") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

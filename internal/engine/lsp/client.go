@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // Process is a server that runs.
@@ -64,6 +65,7 @@ type document struct {
 	list      []Diagnostic
 
 	examined bool         // known is known
+	due      bool         // they may have changed since they were reported
 	known    []Diagnostic // reported, or there before the first change
 	now      []Diagnostic
 	asOf     int // the changes of texts before now
@@ -164,15 +166,17 @@ func (c *client) document(path string) *document {
 	return nil
 }
 
-// Text returns the text of a file as servers get it: with \n as the line ending.
+// Text returns the text of a file as servers get it: with \n as the line ending. A link isn't followed: it has appeared
+// since the path was checked.
 func Text(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxText) {
-		err = fmt.Errorf("it isn't a regular file of at most %d MB", maxText>>20)
+	f, err := nofollow.Open(path)
+	if err != nil {
+		return "", err
 	}
-	var content []byte
-	if err == nil {
-		content, err = os.ReadFile(path)
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(content) > maxText {
+		err = fmt.Errorf("language servers read files of at most %d MB", maxText>>20)
 	}
 	if err != nil {
 		return "", err

@@ -186,7 +186,10 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 		if m.Error != nil {
 			return m.Error
 		}
-		return json.Unmarshal(m.Result, result)
+		if json.Unmarshal(m.Result, result) != nil {
+			return &failure{Message: "its answer has another form than the protocol says"}
+		}
+		return nil
 	case <-c.ctx.Done():
 		return context.Cause(c.ctx)
 	case <-ctx.Done():

@@ -32,8 +32,8 @@ type Change struct {
 type News struct{ New, Fixed []Diagnostic }
 
 const (
-	maxNear    = 16 // documents that are diagnosed besides the changed ones
 	maxChanges = 32 // changed files that are diagnosed
+	maxDue     = 48 // documents that are diagnosed after a change
 	// diagnoseFor is the time for the diagnostics after a change.
 	diagnoseFor = 30 * time.Second
 	// publishFor is the time in which a server publishes them. Nothing else is asked meanwhile.
@@ -78,7 +78,7 @@ func (c *client) answersDiagnostics() bool {
 	return c.server.TSServer || offered(c.can["diagnosticProvider"])
 }
 
-var errSilent = errors.New("it doesn't say which text its diagnostics are for")
+var errSilent = errors.New("the server doesn't say which text its diagnostics are for")
 
 // awaitPublished waits for the diagnostics of the current version.
 func (c *client) awaitPublished(ctx context.Context, d *document) ([]Diagnostic, error) {
@@ -168,7 +168,7 @@ func (c *client) warmUp(ctx context.Context) {
 func (c *client) compare(ctx context.Context, changes []Change) {
 	dirs := map[string]bool{}
 	var own []Change
-	var before, after []*document
+	var before []*document
 	for _, one := range changes {
 		if c.server.language(one.Path) == "" || c.options.Hide(one.Path) || len(own) == maxChanges {
 			continue
@@ -183,62 +183,65 @@ func (c *client) compare(ctx context.Context, changes []Change) {
 	err := c.examine(ctx, before)
 	for _, one := range own {
 		if d, err := c.sync(one.Path); err == nil {
-			d.examined = d.examined || one.Created
-			after = append(after, d)
+			d.examined, d.due = d.examined || one.Created, true
 		}
 	}
 	c.refresh()
 	c.report(changes)
 	if err == nil {
-		_ = c.examine(ctx, append(after, c.near(dirs, after)...)) // the others aren't current
+		_ = c.examine(ctx, c.due(dirs))
 	}
 }
 
-// near returns open documents of some directories, the latest first. What a server that isn't asked knows about them
-// may be older than the change.
-func (c *client) near(dirs map[string]bool, without []*document) (list []*document) {
+// due returns the documents whose diagnostics may have changed since they were reported, the latest first: those that
+// changed and, if the server is asked, others in some directories. What a server that isn't asked knows about them may
+// be older than the change.
+func (c *client) due(dirs map[string]bool) (list []*document) {
 	for _, d := range c.open {
-		if dirs[filepath.Dir(d.path)] && d.examined && !slices.Contains(without, d) && len(list) < maxNear &&
-			c.answersDiagnostics() {
+		d.due = d.due || d.examined && dirs[filepath.Dir(d.path)] && c.answersDiagnostics()
+		if d.due && len(list) < maxDue {
 			list = append(list, d)
 		}
 	}
 	return list
 }
 
-// current returns the documents whose current diagnostics are known.
+// current returns the documents whose current diagnostics are known. A server that isn't asked may publish better ones.
 func (c *client) current() (list []*document) {
-	if c != nil {
-		for _, d := range c.open {
-			if d.examined && d.asOf == c.changes {
-				list = append(list, d)
+	if c == nil {
+		return nil
+	}
+	c.docs.Lock()
+	defer c.docs.Unlock()
+	for _, d := range c.open {
+		if d.examined && d.asOf == c.changes {
+			if list = append(list, d); d.published == d.version && !c.answersDiagnostics() {
+				d.now = d.list
 			}
 		}
 	}
 	return list
 }
 
-// unreported returns what differs from what was reported.
-func (c *client) unreported() (n News) {
-	for _, d := range c.current() {
+// unreported returns what differs from what was reported, and a function that notes that this was.
+func (c *client) unreported() (n News, reported func()) {
+	docs := c.current()
+	for _, d := range docs {
 		n.New = append(n.New, without(d.now, d.known)...)
 		n.Fixed = append(n.Fixed, without(d.known, d.now)...)
 	}
 	for _, list := range [][]Diagnostic{n.New, n.Fixed} {
 		sorted.By(list, func(a, b Diagnostic) int { return strings.Compare(a.order(), b.order()) })
 	}
-	return n
+	return n, func() {
+		for _, d := range docs {
+			d.known, d.due = d.now, false
+		}
+	}
 }
 
 // order is what diagnostics are sorted by: errors come first.
 func (d Diagnostic) order() string { return fmt.Sprint(!d.Error, d.Path) }
-
-// reported notes that what is known now was reported.
-func (c *client) reported() {
-	for _, d := range c.current() {
-		d.known = d.now
-	}
-}
 
 // without returns the diagnostics of a list that aren't in another one. Lines don't count: a change moves them.
 func without(list, other []Diagnostic) (out []Diagnostic) {

@@ -141,6 +141,48 @@ func TestLateNews(t *testing.T) {
 	}
 }
 
+// What a server hasn't said yet when another file changes isn't lost. It was, until the first file changed again.
+func TestLateNewsAndOtherChanges(t *testing.T) {
+	for _, pulls := range []bool{true, false} {
+		server := newScripted(t)
+		if !pulls {
+			server.publishing(true)
+		}
+		s, dir := serve(t, server)
+		path := write(t, dir, "a.x", "fine\n")
+		ready(t, s, path)
+		if err := os.WriteFile(path, []byte("bad\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.Changed([]Change{{Path: path}})
+		os.Mkdir(dir+"/other", 0o700)
+		s.Changed([]Change{{Path: write(t, dir+"/other", "b.x", "fine\n"), Created: true}})
+		s.Changed([]Change{{Path: write(t, dir, "README.md", "text\n")}})
+		if n := s.News(context.Background(), true); lines(n.New) != "a.x:1 bad" {
+			t.Errorf("pull %v: %v", pulls, n)
+		}
+	}
+}
+
+// A server that publishes again for the same text: the next result has the difference. Pyright does so for new files, first
+// without errors, and these were never reported.
+func TestPublishedAgain(t *testing.T) {
+	server := newScripted(t)
+	server.publishing(true)
+	s, dir := serve(t, server)
+	path := write(t, dir, "a.x", "fine\n")
+	ready(t, s, path)
+	if n := change(t, s, path, "still fine\n"); len(n.New) > 0 {
+		t.Fatalf("got %v", n)
+	}
+	server.notify("textDocument/publishDiagnostics", map[string]any{
+		"uri": names.URI(path), "version": 2, "diagnostics": scriptedDiagnostics("bad\n")})
+	waittest.Until(t, "the news", func() bool { return lines(s.News(context.Background(), false).New) == "a.x:1 bad" })
+	if n := s.News(context.Background(), false); len(n.New)+len(n.Fixed) > 0 {
+		t.Errorf("the same news again: %v", n)
+	}
+}
+
 // A file that changes before the server has looked at it is compared with its text before the change.
 func TestChangeBeforeLook(t *testing.T) {
 	server := newScripted(t)

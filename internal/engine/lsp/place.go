@@ -9,17 +9,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/outline"
 )
 
 // spot is where a name is in a text.
 type spot struct {
 	line, nth int    // both from 1: the line, and which of the same names in it
-	before    string // the line up to the end of the name
+	text      string // the line
 	at        int    // where the last identifier of the name begins
 }
 
-func (s spot) position() Position { return Position{s.line - 1, units(s.before[:s.at])} }
+func (s spot) position() Position { return Position{s.line - 1, units(s.text[:s.at])} }
 
 // position returns the place that a question is about.
 func (c *client) position(ctx context.Context, d *document, q Question) (Position, error) {
@@ -38,13 +39,10 @@ func (c *client) position(ctx context.Context, d *document, q Question) (Positio
 
 // listed lists places, with what to ask for.
 func listed(all []spot, name string) string {
-	const most, columns = 20, 60
+	const most = 20
 	var lines []string
 	for _, s := range all[:min(len(all), most)] {
-		text := strings.TrimSpace(s.before)
-		if len(text) > columns {
-			text = "…" + strings.ToValidUTF8(text[len(text)-columns:], "")
-		}
+		text := humanize.Cut(strings.TrimSpace(s.text), 100)
 		lines = append(lines, fmt.Sprintf("line %d, %s#%d: %s", s.line, name, s.nth, text))
 	}
 	return strings.Join(lines, "\n")
@@ -117,7 +115,7 @@ func occurrences(text, name string) (out []spot) {
 	last := strings.LastIndex(name, identifier(name))
 	for i := range text {
 		if rest, ok := strings.CutPrefix(text[i:], name); ok && apart(text[:i], name) && apart(name, rest) {
-			out = append(out, spot{before: text[:i+len(name)], at: i + last})
+			out = append(out, spot{text: text, at: i + last})
 		}
 	}
 	return out

@@ -26,7 +26,6 @@ type Options struct {
 	Start   func(s Server) (Process, error)
 	// Hide reports whether a file must not be read: servers don't get it, and answers don't have it.
 	Hide func(path string) bool
-	Idle time.Duration // after which a server is stopped; 0: ten minutes
 }
 
 // The limits of servers.
@@ -36,6 +35,7 @@ const (
 	startTime   = time.Minute
 	warmTime    = 5 * time.Minute
 	answerTime  = 2 * time.Minute // a rename in a large project takes long the first time
+	idleTime    = 10 * time.Minute
 )
 
 // Servers are the language servers of a session.
@@ -49,15 +49,12 @@ type Servers struct {
 
 // New returns the servers. None is started.
 func New(o Options) *Servers {
-	if o.Idle <= 0 {
-		o.Idle = 10 * time.Minute
-	}
 	s := &Servers{options: o}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	for _, one := range o.Servers {
 		r := &running{
-			Server: one, Servers: s, jobs: make(chan func(), maxJobs), idle: time.NewTimer(o.Idle),
-			state: Status{Name: one.Name, Program: one.Program, State: NotStarted},
+			Server: one, Servers: s, jobs: make(chan func(), maxJobs), idle: time.NewTimer(idleTime),
+			state: Status{Server: one, State: NotStarted},
 		}
 		s.all = append(s.all, r)
 		s.work.Go(r.run)
@@ -85,7 +82,6 @@ type running struct {
 	mu     sync.Mutex // of what others use too
 	client *client    // nil: it doesn't run
 	state  Status
-	since  time.Time
 }
 
 // The states of a server.
@@ -99,12 +95,10 @@ const (
 
 // Status is the state of a server, for users.
 type Status struct {
-	Name, Program string
-	State         string
-	Why           string // it failed
-	For           time.Duration
-	Log           string   // the end of what it printed
-	Version       []string // the arguments with which it prints its version
+	Server
+	State string
+	Why   string // it failed
+	Log   string // the end of what it printed
 }
 
 // States returns the state of all servers.
@@ -123,7 +117,6 @@ func (r *running) get() Status {
 	defer r.mu.Unlock()
 	if r.client != nil {
 		r.state.Log, _ = r.client.messages()
-		r.state.For = time.Since(r.since)
 	}
 	return r.state
 }
@@ -133,18 +126,12 @@ func (r *running) set(c *client, state string, why error) {
 	r.get() // what it printed
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c != r.client {
-		r.since = time.Now()
-	}
-	r.client, r.state.State, r.state.Why, r.state.For = c, state, "", 0
+	r.client, r.state.State, r.state.Why = c, state, ""
 	if why != nil {
 		r.failures++
 		r.state.State, r.state.Why = Failed, why.Error()
 	}
 }
-
-// For reports whether there is a server for a file.
-func (s *Servers) For(path string) bool { return s.of(path) != nil }
 
 func (s *Servers) of(path string) *running {
 	if s != nil {
@@ -263,7 +250,7 @@ func (r *running) start() error {
 // alive is called when the server is used, and reports whether it runs. One that exited, or may not be used any longer,
 // is stopped.
 func (r *running) alive() bool {
-	r.idle.Reset(r.options.Idle)
+	r.idle.Reset(idleTime)
 	if c := r.client; c != nil && (c.ctx.Err() != nil || c.process.Outdated()) {
 		r.stop(context.Cause(c.ctx))
 	}
@@ -296,11 +283,11 @@ func (r *running) unready() error {
 
 // Ask asks the server of a file or, without one, all servers.
 func (s *Servers) Ask(ctx context.Context, q Question) (all Answer, err error) {
-	if q.Path != "" {
-		if r := s.of(q.Path); r != nil {
-			return r.ask(ctx, q)
-		}
-		return all, errors.New("no language server is for such files")
+	if r := s.of(q.Path); r != nil {
+		return r.ask(ctx, q)
+	}
+	if q.Path != "" || s == nil {
+		return all, errors.New("no language server is installed for such files; search for text instead")
 	}
 	for _, r := range s.all {
 		a, err := r.ask(ctx, q)
@@ -372,7 +359,8 @@ func (s *Servers) News(ctx context.Context, wait bool) (all News) {
 			continue
 		}
 		var n News
-		if r.await(ctx, func() { n = r.client.unreported() }, func() { r.client.reported() }) == nil {
+		var reported func()
+		if r.await(ctx, func() { n, reported = r.client.unreported() }, func() { reported() }) == nil {
 			all.New, all.Fixed = append(all.New, n.New...), append(all.Fixed, n.Fixed...)
 		}
 	}

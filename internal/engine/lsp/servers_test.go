@@ -122,6 +122,19 @@ func TestUnversioned(t *testing.T) {
 	})
 }
 
+// An answer of another form is reported without Go's names for types, which the error had.
+func TestOddAnswer(t *testing.T) {
+	server := newScripted(t)
+	s, dir := serve(t, server)
+	path := write(t, dir, "a.x", "one\n")
+	for _, answer := range []any{5, "text", []int{1}, map[string]any{"uri": 5}} {
+		server.answering("textDocument/definition", answer)
+		if _, err := s.ask(Definition, path, 1, "one"); err == nil || err.Error() != "scripted: its answer has another form than the protocol says" {
+			t.Errorf("%v: %v", answer, err)
+		}
+	}
+}
+
 // A server that doesn't read what it is sent is stopped.
 func TestDeafServer(t *testing.T) {
 	server := newScripted(t)
@@ -183,7 +196,7 @@ func TestExits(t *testing.T) {
 	s, dir := serve(t, list...)
 	path := write(t, dir, "a.x", "one\n")
 	for range maxFailures {
-		if _, err := s.ask(Hover, path, 1, "one"); err == nil || err.Error() != "it exited" {
+		if _, err := s.ask(Hover, path, 1, "one"); err == nil || err.Error() != "scripted failed: it exited" {
 			t.Fatalf("got %v", err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
-// Server is a language server.
+// Server is a language server: a row of the table of known ones, or one of the user's.
 type Server struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command"`
@@ -23,18 +23,12 @@ type Server struct {
 	Init     json.RawMessage            `json:"init"`
 	Settings map[string]json.RawMessage `json:"settings"`
 	// TSServer means that diagnostics are asked from TypeScript's own server.
-	TSServer bool   `json:"tsserver"`
-	Program  string `json:"-"` // that was found; "": it isn't installed
-}
-
-// Row is a language server of the table of known ones, or one of the user's.
-type Row struct {
-	Server
+	TSServer bool `json:"tsserver"`
 	// Version are the arguments with which it prints its version.
 	Version []string `json:"version"`
 	// Install is how users install it.
 	Install string `json:"install"`
-	Off     bool   `json:"-"` // the user doesn't want it
+	Program string `json:"-"` // that was found; "": it isn't installed
 }
 
 //go:embed servers.json
@@ -42,30 +36,28 @@ var serversText []byte
 
 // Known returns the known servers, with those of the user: one with the name of a known one replaces what it names, and
 // null turns it off.
-func Known(own map[string]json.RawMessage) (list []Row, err error) {
+func Known(own map[string]json.RawMessage) (list []Server, err error) {
 	if err := json.Unmarshal(serversText, &list); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		i := slices.IndexFunc(list, func(s Row) bool { return s.Name == name })
+		i := slices.IndexFunc(list, func(s Server) bool { return s.Name == name })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Row{Version: []string{"--version"}})
+			list = append(list, Server{Version: []string{"--version"}})
 		}
-		s := &list[i]
+		s, off := &list[i], string(own[name]) == "null"
 		known := s.Files
-		s.Files, s.Off = nil, string(own[name]) == "null"
-		if err := json.Unmarshal(own[name], s); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if s.Files == nil {
+		s.Files = nil
+		err := json.Unmarshal(own[name], s)
+		if s.Files == nil && !off {
 			s.Files = known
 		}
-		if s.Name = name; !s.Off && (len(s.Command) == 0 || s.Command[0] == "" || len(s.Files) == 0) {
+		if s.Name = name; !off && (err != nil || len(s.Command) == 0 || s.Command[0] == "" || len(s.Files) == 0) {
 			return nil, fmt.Errorf(`%s: expected {"command": ["program", …], "files": {".ext": "language"}}`, name)
 		}
 	}
-	return slices.DeleteFunc(list, func(s Row) bool { return s.Off }), nil
+	return slices.DeleteFunc(list, func(s Server) bool { return s.Files == nil }), nil
 }
 
 // language returns the language of a file; "": the server isn't for it.
@@ -73,22 +65,17 @@ func (s Server) language(path string) string { return s.Files[strings.ToLower(fi
 
 // Find returns the servers for the files in a directory. Those that are installed have a Program: found in path, the
 // directories of PATH, of which those below a root are skipped. Without missing, only these are returned.
-func Find(list []Row, path string, roots []string, missing bool) []Row {
+func Find(list []Server, path string, roots []string, missing bool) []Server {
 	for i := range list {
 		list[i].Program = proc.Program(list[i].Command[0], path, roots)
 	}
-	list = slices.DeleteFunc(list, func(s Row) bool { return s.Program == "" && !missing })
+	list = slices.DeleteFunc(list, func(s Server) bool { return s.Program == "" && !missing })
 	if len(list) == 0 { // looking at the files takes longer
 		return nil
 	}
 	found := extensions(roots[0])
-	return slices.DeleteFunc(list, func(s Row) bool {
-		for ext := range s.Files {
-			if found[ext] {
-				return false
-			}
-		}
-		return true
+	return slices.DeleteFunc(list, func(s Server) bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(s.Files)), func(ext string) bool { return found[ext] })
 	})
 }
 

@@ -14,8 +14,8 @@ import (
 //go:embed languages.txt
 var languagesText string
 
-// language is how declarations look.
-type language struct{ patterns []pattern }
+// language is how declarations look. The first pattern that matches a line counts.
+type language []pattern
 
 // pattern is an expression for the line of a declaration.
 type pattern struct {
@@ -40,17 +40,17 @@ func readLanguages(text string) (map[string]*language, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, l := map[string]*language{}, &language{}
+	all, l := map[string]*language{}, new(language)
 	for _, line := range lines {
 		word, rest, _ := strings.Cut(line.Text, " ")
 		switch {
 		case word == "files":
-			l = &language{}
+			l = new(language)
 			for _, ending := range strings.Fields(rest) {
 				all[ending] = l
 			}
 		case roles[word] != "":
-			l.patterns = append(l.patterns, pattern{word, lazy.Regexp(strings.ReplaceAll(rest, "NAME", identifier))})
+			*l = append(*l, pattern{word, lazy.Regexp(strings.ReplaceAll(rest, "NAME", identifier))})
 		default:
 			return nil, fmt.Errorf("line %d is invalid: %s", line.Number, line.Text)
 		}

@@ -85,7 +85,7 @@ func (l *language) declarations(source string) (all []Declaration) {
 
 // match returns the declaration in a line, and its role; "": none. A name at the end of a cut line isn't one.
 func (l *language) match(code string, cut bool) (d Declaration, role string) {
-	for _, p := range l.patterns {
+	for _, p := range *l {
 		m := p.expression().FindStringSubmatchIndex(code)
 		if m == nil {
 			continue
