@@ -29,6 +29,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,6 @@ import (
 	"github.com/adze-dev/adze/builtin/todo"
 	"github.com/adze-dev/adze/builtin/web"
 	"github.com/adze-dev/adze/internal/engine/homedir"
-	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace"
@@ -128,8 +128,24 @@ type Options struct {
 	IgnoreFiles []string
 	// Servers are the installed language servers for the project; without any, code is not offered. WithoutSandbox lets
 	// them run where there is no sandbox.
-	Servers        []lsp.Server
+	Servers        []LanguageServer
 	WithoutSandbox bool
+}
+
+// LanguageServer is a program that knows a language.
+type LanguageServer struct {
+	Name    string
+	Command []string // how it is started; Program is in place of the first word
+	// Files are the languages, by the extensions of their files: ".go" is "go".
+	Files map[string]string
+	// Init are the options of the initialization, and Settings those that the server asks for, by section.
+	Init     json.RawMessage
+	Settings map[string]json.RawMessage
+	// TSServer means that diagnostics are asked from TypeScript's own server.
+	TSServer bool
+	Version  []string // arguments with which it prints its version
+	Install  string   // how users install it
+	Program  string   // path
 }
 
 // Set is the tools of one session and their shared state, such as which files were read and which jobs run.

@@ -3,8 +3,6 @@ package builtin
 import (
 	"encoding/json"
 	"testing"
-
-	"github.com/adze-dev/adze/internal/engine/lsp"
 )
 
 // The tool code adds at most 1.5 KB to each request, and only where there are language servers.
@@ -26,7 +24,7 @@ func TestSizeOfCode(t *testing.T) {
 		return bytes
 	}
 	without := size(Options{})
-	if more := size(Options{Servers: []lsp.Server{{Name: "x"}}}) - without; more < 500 || more > 1536 {
+	if more := size(Options{Servers: []LanguageServer{{Name: "x"}}}) - without; more < 500 || more > 1536 {
 		t.Errorf("%d bytes more than %d", more, without)
 	}
 }

@@ -16,9 +16,13 @@ func newServers(o Options, f *files, sh *command.Shell) *servers {
 	if len(o.Servers) == 0 || o.Imagined {
 		return s
 	}
+	var installed []lsp.Server
+	for _, one := range o.Servers {
+		installed = append(installed, lsp.Server(one))
+	}
 	l, never := o.Sandbox.Limits, func() bool { return false }
 	s.Servers = lsp.New(lsp.Options{
-		Servers: o.Servers, Root: s.root,
+		Servers: installed, Root: s.root,
 		Start: func(one lsp.Server) (lsp.Process, error) { return sh.StartServer(one, o.WithoutSandbox) },
 		Hide: func(path string) bool {
 			_, secret := f.secret(path)

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/serial"
-	"github.com/adze-dev/adze/internal/engine/lsp"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -60,7 +59,7 @@ func TestToolsAreThoseThatAreServed(t *testing.T) {
 		{"plan mode that cannot be left", Options{HasUser: true, Mode: w.Mode, SetMode: w.SetMode, Exclude: excluding("exit_plan_mode")}, []string{"ask_user_question"}},
 		{"a crew", Options{Task: w.Task}, []string{"task"}},
 		{"skills", Options{Skills: []Skill{{Name: "x"}}}, []string{"skill"}},
-		{"language servers", Options{Servers: []lsp.Server{{Name: "x"}}}, []string{"code"}},
+		{"language servers", Options{Servers: []LanguageServer{{Name: "x"}}}, []string{"code"}},
 		{"tools to find", Options{FindTools: w.FindTools}, []string{"tool_search"}},
 	} {
 		got := slices.DeleteFunc(offered(c.o), func(name string) bool { return slices.Contains(plain, name) })

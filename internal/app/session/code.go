@@ -5,17 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/external"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/engine/lsp"
 )
 
 // languageServers returns the installed language servers for the files of the project.
-func (s *Session) languageServers(dirs []string) []lsp.Server {
+func (s *Session) languageServers(dirs []string) (out []builtin.LanguageServer) {
 	if s.Env.Isolated || s.noServers() != "" {
 		return nil
 	}
-	return s.knownServers(dirs, false)
+	for _, one := range s.knownServers(dirs, false) {
+		out = append(out, builtin.LanguageServer(one))
+	}
+	return out
 }
 
 // noServers returns why no language server starts here; "": they may. They read the project's code, and run parts of

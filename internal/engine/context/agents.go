@@ -132,8 +132,8 @@ type About struct {
 	Manual      bool // only the user starts it
 }
 
-// About reads the skill's front matter. Ignore files are asked only when it is approved and when it is loaded: that takes
-// too long for hundreds of skills.
+// About reads the skill's front matter. Ignore files are asked only when it is approved and when it is loaded: that
+// takes too long for hundreds of skills.
 func (s Skill) About() (About, error) {
 	m, err := s.dir.read(s.file, nil)
 	if err == nil {

@@ -168,8 +168,8 @@ func mountOf(path string) (uint64, error) {
 	return st.Mnt_id, nil
 }
 
-// mountTable has the mount points of this process. The kernel reports a change to who has the file open, so it isn't read
-// before each trial.
+// mountTable has the mount points of this process. The kernel reports a change to who has the file open, so it isn't
+// read before each trial.
 type mountTable struct {
 	mu     sync.Mutex
 	fd     int // of the file, if points isn't nil
