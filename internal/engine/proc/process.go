@@ -133,11 +133,11 @@ func (e *boxError) Error() string { return "create the sandbox: " + e.why }
 
 // startError returns an error that names the command.
 func startError(s spec, err error) error {
-	err = nofollow.Cause(err)
 	unmade := (*boxError)(nil)
-	switch {
-	case errors.As(err, &unmade), errors.Is(err, errNoKeeper):
+	if errors.As(err, &unmade) || errors.Is(err, errNoKeeper) {
 		return fmt.Errorf("run command: %w", err)
+	}
+	switch err = nofollow.Cause(err); {
 	case errors.Is(err, syscall.E2BIG):
 		return fmt.Errorf("run command: arguments and environment are too large for this system (%w). Put "+
 			"data in a file", err)

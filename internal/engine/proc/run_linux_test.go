@@ -273,3 +273,13 @@ func TestCommandsHaveAShell(t *testing.T) {
 		t.Errorf("with SHELL: %q", got)
 	}
 }
+
+// Why there is no supervisor process may be an error with a path, which was shown in place of it.
+func TestStartErrorKeepsItsKind(t *testing.T) {
+	t.Parallel()
+	why := &os.PathError{Op: "write", Path: "control", Err: os.ErrClosed}
+	err := startError(spec{argv: []string{"/bin/bash"}}, cantStart(fmt.Errorf("%w: %w", errUnused, why)))
+	if !errors.Is(err, errNoKeeper) || !strings.Contains(err.Error(), "it requires a supervisor process") {
+		t.Error(err)
+	}
+}
