@@ -220,6 +220,7 @@ func (r *replayer) describe(c *replayedCall) toolCall {
 	case err == nil:
 		request.Declaration = known.Declaration()
 		request = r.talk.prepared(request)
+		request.Confirm = nil // of the files as they are now
 	}
 	if c.finished != nil {
 		if d, ok := c.finished.Outcome.Result.Display.(tool.FileDiff); ok {

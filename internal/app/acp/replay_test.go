@@ -2,10 +2,14 @@ package acp
 
 import (
 	"fmt"
+	"maps"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
 // A replay omits rewound entries, those of subagents, and data that it doesn't need.
@@ -41,5 +45,46 @@ func TestReplayed(t *testing.T) {
 	}
 	if want := "[1 2 3 7 10]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// A call that the user denied looks the same when it is replayed, also if its file has changed since.
+func TestReplayOfDeniedEdit(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	path := e.file("a.txt", "one\ntwo\n")
+	e.model(
+		openaitest.Answer{Calls: []openaitest.Call{call("c1", "read_file", map[string]any{"absolute_path": path})}},
+		openaitest.Answer{Calls: []openaitest.Call{
+			call("c2", "edit", map[string]any{"file_path": path, "old_string": "two", "new_string": "three"}),
+			call("c3", "edit", map[string]any{"file_path": path, "old_string": "no such text", "new_string": "three"}),
+		}},
+		openaitest.Answer{Text: "ok"},
+	)
+	e.choose("no")
+	e.initialize("{}")
+	e.say(e.session(), "go")
+	live := map[any]map[string]any{}
+	for _, u := range append(e.of("tool_call"), e.of("tool_call_update")...) {
+		if live[u["toolCallId"]] == nil {
+			live[u["toolCallId"]] = map[string]any{}
+		}
+		maps.Copy(live[u["toolCallId"]], u)
+	}
+	e.forget()
+	e.file("a.txt", "zero\none\ntwo\nno such text\n")
+	id := list(e.call("session/list", map[string]any{})["sessions"])[0]["sessionId"]
+	e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+	calls := e.of("tool_call")
+	if len(calls) != 3 {
+		t.Fatalf("%d calls", len(calls))
+	}
+	for _, replayed := range calls {
+		id := replayed["toolCallId"]
+		for _, key := range []string{"title", "kind", "locations", "content"} {
+			if diff := cmp.Diff(live[id][key], replayed[key]); diff != "" {
+				t.Errorf("%s of %s (-live +replayed)\n%s", key, id, diff)
+			}
+		}
 	}
 }

@@ -274,11 +274,17 @@ func (t *talk) done(e tool.Event) {
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
 	c := t.ended(id, *e.Outcome, e.Request.Declaration.Kind, known.ran)
-	if known.ran && e.Outcome.Error != nil {
+	switch {
+	case known.ran && e.Outcome.Error != nil:
 		c.Locations = known.at
-	} else if !known.ran && e.Request.Description == "" { // it ended before it was prepared
-		about := describe(t.prepared(e.Request))
-		c.Title, c.Locations = about.Title, about.Locations
+	case !known.ran: // as a replay, which doesn't know the lines that it would have changed
+		about := e.Request
+		if about.Description == "" {
+			about = t.prepared(about)
+		}
+		about.Confirm = nil
+		shown := describe(about)
+		c.Title, c.Locations = shown.Title, shown.Locations
 	}
 	t.send(callUpdate{"tool_call_update", c})
 	if list, ok := e.Outcome.Result.Display.(todo.List); ok && e.Outcome.Error == nil &&
