@@ -48,23 +48,23 @@ type statement struct {
 func statements(page string) (found []statement) {
 	fenced, open := false, false
 	for i, line := range strings.Split(page, "\n") {
+		line, comment, commented := strings.Cut(line, "<!--")
+		line = strings.TrimRight(line, " ")
 		trimmed := strings.TrimSpace(line)
-		comment, isComment := strings.CutPrefix(trimmed, "<!--")
 		switch {
 		case strings.HasPrefix(trimmed, "```"):
 			fenced, open = !fenced, false
 		case fenced, strings.HasPrefix(trimmed, "#"):
-		case isComment:
-			if n := len(found) - 1; n >= 0 && open {
-				found[n].tests = strings.TrimSpace(strings.TrimSuffix(comment, "-->"))
-			}
-			open = false
 		case trimmed == "":
-			open = false
+			open = open && commented
 		case !open, strings.HasPrefix(trimmed, "- "), regexp.MustCompile(`^\d+\. `).MatchString(trimmed):
 			found, open = append(found, statement{line: i + 1, text: line}), true
 		default:
 			found[len(found)-1].text += "\n" + line
+		}
+		if n := len(found) - 1; commented && open && !fenced {
+			found[n].tests = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(comment), "-->"))
+			open = false
 		}
 	}
 	return found
@@ -106,10 +106,10 @@ func checkNamedTests(t *testing.T, page string, s statement) {
 	}
 }
 
-// A comment belongs to the statement before it.
+// A comment belongs to the statement before it, on its last line or below.
 func TestStatements(t *testing.T) {
-	got := statements("# A\nIt runs\ntwice.\n<!-- x -->\n- a\n  b\n  <!-- y -->\n- c\n\n```sh\nrun\n```\n<!-- z -->\n| d |\n|---|\n\ne\n")
-	want := []statement{{2, "It runs\ntwice.", "x"}, {5, "- a\n  b", "y"}, {8, "- c", ""}, {14, "| d |\n|---|", ""}, {17, "e", ""}}
+	got := statements("# A\nIt runs\ntwice.\n<!-- x -->\n- a\n  b\n  <!-- y -->\n- c\n\n```sh\nrun\n```\n<!-- z -->\n| d |\n|---|\n\ne <!-- f -->\n")
+	want := []statement{{2, "It runs\ntwice.", "x"}, {5, "- a\n  b", "y"}, {8, "- c", ""}, {14, "| d |\n|---|", ""}, {17, "e", "f"}}
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
 	}
