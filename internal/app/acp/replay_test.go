@@ -48,7 +48,7 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
-// A call that the user denied looks the same when it is replayed, also if its file has changed since.
+// A call that the user denied looks the same when it is replayed, even if its file has changed since.
 func TestReplayOfDeniedEdit(t *testing.T) {
 	t.Parallel()
 	e := open(t)
