@@ -75,10 +75,30 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 			return inv, atLine(one.Line, err)
 		}
 	}
-	f.invoke(inv, p.list, f.said, func(_ *change, shown tool.FileDiff, text string) any {
-		return applyPatchArgs{edit.WholePatch(shown.Path, shown.Original, text)}
-	})
+	f.invoke(inv, p.list, f.said, reworkedPatch)
 	return inv, nil
+}
+
+// reworkedPatch returns a patch that gives each file the text that the user took, and omits files without one.
+func reworkedPatch(list []*change, _ tool.FileDiff, texts []*string) any {
+	var kept []edit.WholeFile
+	file := -1
+	for _, c := range list {
+		if !c.moved {
+			file++
+		}
+		d := c.fileDiff("")
+		switch n := len(kept) - 1; {
+		case texts[file] == nil:
+		case c.moved: // from where the file before it comes
+			kept[n].To, kept[n].Path, kept[n].Old = kept[n].Path, d.Path, d.Original
+		case c.deletes:
+			kept = append(kept, edit.WholeFile{Path: d.Path, Old: d.Original})
+		default:
+			kept = append(kept, edit.WholeFile{Path: d.Path, Old: d.Original, New: texts[file]})
+		}
+	}
+	return applyPatchArgs{edit.WholePatch(kept...)}
 }
 
 // patch is the changes of a call.

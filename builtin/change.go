@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -173,8 +174,8 @@ func (f *files) prepareChange(a action, verb, name string, plan func(workspace.P
 // written.
 type saying func(list []*change, notes []string, dialect tool.Dialect) string
 
-// reworking returns the arguments of a call that gives the only changed file another text.
-type reworking func(c *change, shown tool.FileDiff, text string) any
+// reworking returns the arguments of a call with other texts, one for each file of what was shown.
+type reworking func(list []*change, shown tool.FileDiff, texts []*string) any
 
 // invoke completes the invocation of a call that makes changes. whole may be nil.
 func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole reworking) {
@@ -183,8 +184,8 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole 
 	for _, c := range list {
 		inv.Replaces = append(inv.Replaces, c.replaces()...)
 	}
-	if len(list) == 1 && !list[0].deletes && !list[0].large() && whole != nil {
-		inv.Rework = func(text string) json.RawMessage { return rework(whole(list[0], shown, text)) }
+	if whole != nil && !slices.ContainsFunc(list, (*change).large) {
+		inv.Rework = func(texts ...*string) json.RawMessage { return rework(whole(list, shown, texts)) }
 	}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		for _, c := range list {
@@ -207,11 +208,16 @@ func fileDiff(list []*change) tool.FileDiff {
 	if len(list) == 1 && !list[0].deletes {
 		return list[0].fileDiff(filepath.Base(list[0].was.path.Abs))
 	}
-	all, files := tool.FileDiff{Stat: &tool.DiffStat{}}, 0
+	all := tool.FileDiff{Stat: &tool.DiffStat{}}
 	for _, c := range list {
 		at := c.was.path.Rel
 		d := c.fileDiff(at)
 		all.Diff += d.Diff
+		if n := len(all.Files) - 1; c.moved { // from where the file before it comes
+			all.Files[n].Diff += d.Diff
+		} else {
+			all.Files = append(all.Files, d)
+		}
 		all.Stat.ModelAddedLines += d.Stat.ModelAddedLines
 		all.Stat.ModelRemovedLines += d.Stat.ModelRemovedLines
 		all.Stat.ModelAddedChars += d.Stat.ModelAddedChars
@@ -219,14 +225,11 @@ func fileDiff(list []*change) tool.FileDiff {
 		for _, w := range d.Warnings {
 			all.Warnings = append(all.Warnings, at+": "+w)
 		}
-		if !c.moved {
-			files++
-		}
 		if c.deletes && !c.moved {
 			all.Warnings = append(all.Warnings, "deletes "+at)
 		}
 	}
-	all.File = humanize.Count(files, "file")
+	all.File = humanize.Count(len(all.Files), "file")
 	return all
 }
 

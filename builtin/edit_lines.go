@@ -40,8 +40,8 @@ func editLines(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a editLinesArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toEditLines, "edit", a.Path, func(p workspace.Path) (*change, error) {
 				return f.linesReplaced(p, a.Edits)
-			}, func(c *change, shown tool.FileDiff, text string) any {
-				return editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(c.was.doc.Text, text))}}
+			}, func(list []*change, shown tool.FileDiff, texts []*string) any {
+				return editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(list[0].was.doc.Text, *texts[0]))}}
 			})
 		},
 	})

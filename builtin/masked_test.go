@@ -122,7 +122,8 @@ func TestPromptIsMasked(t *testing.T) {
 		if strings.Contains(string(all), madeUp) || !strings.Contains(string(all), name) {
 			t.Errorf("shown: %s", all)
 		}
-		return tool.Decision{Verdict: tool.Allow, Args: r.Rework("c\n" + name + "\n")}, nil
+		text := "c\n" + name + "\n"
+		return tool.Decision{Verdict: tool.Allow, Args: r.Rework(&text)}, nil
 	}
 	call(t, x, "edit", map[string]any{"file_path": filepath.Join(dir, "f"), "old_string": "first", "new_string": "b"})
 	if text, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(text) != "c\n"+madeUp+"\n" {

@@ -36,8 +36,8 @@ func TestRework(t *testing.T) {
 			asked := 0
 			x.Ask = func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
 				asked++
-				proposed := r.Confirm.(tool.FileDiff).New
-				return tool.Decision{Verdict: tool.Allow, Args: r.Rework(strings.Replace(proposed, "model", "model, mended", 1))}, nil
+				edited := strings.Replace(r.Confirm.(tool.FileDiff).New, "model", "model, mended", 1)
+				return tool.Decision{Verdict: tool.Allow, Args: r.Rework(&edited)}, nil
 			}
 			c.args["file_path"] = path
 			o := call(t, x, c.tool, c.args)

@@ -81,9 +81,9 @@ func prepareCommand(ctx context.Context, f *files, s *command.Shell, a runShellC
 	if err != nil {
 		return inv, err
 	}
-	inv.Rework = func(text string) json.RawMessage {
+	inv.Rework = func(texts ...*string) json.RawMessage {
 		now := a
-		now.Command = text
+		now.Command = *texts[0]
 		return rework(now)
 	}
 	return inv, nil

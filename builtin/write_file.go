@@ -31,7 +31,9 @@ func writeFile(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toWrite, "write", a.Path, func(p workspace.Path) (*change, error) {
 				return f.overwrite(p, a.Content)
-			}, func(_ *change, shown tool.FileDiff, text string) any { return writeFileArgs{shown.Path, text} })
+			}, func(_ []*change, shown tool.FileDiff, texts []*string) any {
+				return writeFileArgs{shown.Path, *texts[0]}
+			})
 		},
 	})
 }

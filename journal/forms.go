@@ -53,6 +53,8 @@ type (
 		New      string         `json:"newContent"`
 		Stat     *tool.DiffStat `json:"diffStat,omitempty"`
 		Warnings []string       `json:"warnings,omitempty"`
+
+		Files []tool.FileDiff `json:"-"`
 	}
 )
 

@@ -144,6 +144,8 @@ type FileDiff struct {
 	New      string    // the new content
 	Stat     *DiffStat // nil: not counted
 	Warnings []string  // what the user should know before approving
+
+	Files []FileDiff // of a change of several files, which has no Path and New; not in its JSON
 }
 
 // DiffStat counts what a change adds and removes: the model's proposal, and the user's edits of it.
@@ -166,6 +168,8 @@ type fileDiffJSON struct {
 	New      string    `json:"newContent"`
 	Stat     *DiffStat `json:"diffStat,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
+
+	Files []FileDiff `json:"-"`
 }
 
 // Markdown shows the diff.

@@ -274,13 +274,16 @@ type approval struct {
 	decision Decision
 }
 
-// covers reports whether the approval is still valid after another Prepare.
+// covers reports whether the approval is still valid after another Prepare. What the user edited may do less.
 func (a *approval) covers(inv *Invocation) bool {
-	if a == nil || !slices.Equal(a.shown.Access, inv.Access) {
+	switch {
+	case a == nil:
 		return false
+	case a.own:
+		return !slices.ContainsFunc(inv.Access, func(x Access) bool { return !slices.Contains(a.shown.Access, x) })
 	}
-	return a.own || a.shown.Description == inv.Description && bytes.Equal(a.shown.Form, inv.Form) &&
-		reflect.DeepEqual(a.shown.Confirm, inv.Confirm)
+	return slices.Equal(a.shown.Access, inv.Access) && a.shown.Description == inv.Description &&
+		bytes.Equal(a.shown.Form, inv.Form) && reflect.DeepEqual(a.shown.Confirm, inv.Confirm)
 }
 
 // decide judges the call, and asks if necessary.

@@ -70,7 +70,7 @@ func pagesIn(dir string) map[string]page {
 					answersWith("write a commit message for this", "readme: fix a typo"),
 				}),
 			shown: []string{"No problems found", "It prints a greeting.", "-Prints teh greeting", "Allow? [", "Fixed the typo.", "restore", "README.md", "[y/N]", "Allow? [", "It said teh.",
-				"readme: fix a typo", "Nothing to trust"},
+				"readme: fix a typo"},
 			files: map[string]string{"README.md": "Prints the greeting.\n"},
 		},
 		"docs/guide.md": {

@@ -274,7 +274,7 @@ func (q *Question) Decide(a Answer) (Outcome, error) {
 		if q.Request.Rework == nil {
 			return Outcome{}, errors.New("this call can't use the edited text")
 		}
-		d.Args = q.Request.Rework(a.Text)
+		d.Args = q.Request.Rework(&a.Text)
 	case Rerun: // without effects, the question is whether to run it
 		d.Direct = q.Tried()
 	case Deny:
@@ -302,11 +302,11 @@ func (q *Question) take(take []bool) (Outcome, error) {
 	case q.Tried():
 		d = Keep(paths)
 	case n < len(q.Parts):
-		text, ok := Take(*q.Diff, q.Parts, take)
+		texts, ok := taken(*q.Diff, q.Parts, take)
 		if !ok {
 			return Outcome{}, errors.New("this call can't be divided")
 		}
-		return q.Decide(Answer{Act: Edit, Text: text})
+		d.Args = q.Request.Rework(texts...)
 	}
 	return Outcome{Decision: d}, nil
 }

@@ -118,7 +118,8 @@ func (l Dialog) take(ctx context.Context, q *Question) ([]bool, error) {
 			continue
 		}
 		prompt = "Numbers of the hunks to write: "
-		fmt.Fprintf(l.Out, "%d\n%s\n", i+1, strings.TrimRight(tool.Visible(part.Diff), "\n"))
+		fmt.Fprintf(l.Out, "%s\n%s\n", strings.TrimSpace(fmt.Sprint(i+1, " ", tool.Visible(part.File))),
+			strings.TrimRight(tool.Visible(part.Diff), "\n"))
 	}
 	typed, err := l.Read(ctx, prompt)
 	if err != nil {

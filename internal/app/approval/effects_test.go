@@ -43,7 +43,7 @@ func TestDiscard(t *testing.T) {
 // Every choice that a question offers leads to one decision.
 func TestDecide(t *testing.T) {
 	edit := tool.Request{Invocation: tool.Invocation{
-		Confirm: tool.Command{Line: "make"}, Rework: func(text string) json.RawMessage { return json.RawMessage(`"` + text + `"`) },
+		Confirm: tool.Command{Line: "make"}, Rework: func(texts ...*string) json.RawMessage { return json.RawMessage(`"` + *texts[0] + `"`) },
 	}}
 	saved := map[Scope]string{}
 	rules := Rules{Save: func(s Scope, offer string) (string, error) {

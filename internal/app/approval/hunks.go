@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/tool"
@@ -10,14 +11,41 @@ import (
 // Hunk is a part of a diff that can be selected.
 type Hunk struct {
 	Diff string // with its "@@" line
+	File string // the changed file; "": the only one
 
+	file int // its place in FileDiff.Files
 	from int // the first line of the original, from 0
 	old  []string
 	now  []string
 }
 
-// Hunks returns the parts of a change; none if it can't be split: a new file, or an incomplete diff.
+// Hunks returns the parts of a change; none if it can't be split: a new file, or an incomplete diff. Of several files,
+// one that can't be split is a part.
 func Hunks(d tool.FileDiff) []Hunk {
+	var all []Hunk
+	for i, f := range filesOf(d) {
+		parts := hunksOfFile(f)
+		if len(d.Files) > 0 {
+			if len(parts) == 0 {
+				parts = []Hunk{{Diff: f.Diff}}
+			}
+			for k := range parts {
+				parts[k].File, parts[k].file = f.File, i
+			}
+		}
+		all = append(all, parts...)
+	}
+	return all
+}
+
+func filesOf(d tool.FileDiff) []tool.FileDiff {
+	if len(d.Files) == 0 {
+		return []tool.FileDiff{d}
+	}
+	return d.Files
+}
+
+func hunksOfFile(d tool.FileDiff) []Hunk {
 	if d.Original == nil {
 		return nil
 	}
@@ -79,6 +107,34 @@ func trimLast(lines []string, diff string, mark byte) []string {
 	}
 	lines[len(lines)-1] = strings.TrimSuffix(lines[len(lines)-1], "\n")
 	return lines
+}
+
+// taken returns the content of each file with the selected parts; nil: it stays as it is. ok is false if the parts are
+// not of the change.
+func taken(d tool.FileDiff, parts []Hunk, take []bool) (texts []*string, ok bool) {
+	for i, f := range filesOf(d) {
+		var hunks []Hunk
+		var selected []bool
+		for k, part := range parts {
+			if part.file == i {
+				hunks, selected = append(hunks, part), append(selected, take[k])
+			}
+		}
+		var text *string
+		switch {
+		case !slices.Contains(selected, true):
+		case !slices.Contains(selected, false):
+			text = &f.New
+		default:
+			some, ok := Take(f, hunks, selected)
+			if !ok {
+				return nil, false
+			}
+			text = &some
+		}
+		texts = append(texts, text)
+	}
+	return texts, true
 }
 
 // Take returns the original with the selected hunks applied. ok is false if the hunks are not of the original.

@@ -79,8 +79,11 @@ func (s Rules) Question(r tool.Request, why tool.Decision) *Question {
 		}
 	case tool.FileDiff:
 		q.Diff, q.Warnings = &c, c.Warnings
-		if q.Proposal, q.File = c.New, c.File; r.Rework != nil {
+		if r.Rework != nil {
 			q.Parts = Hunks(c)
+		}
+		if len(c.Files) == 0 {
+			q.Proposal, q.File = c.New, c.File
 		}
 	}
 	if len(r.Form) > 0 {

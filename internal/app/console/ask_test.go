@@ -236,7 +236,7 @@ func TestPermissionPrompt(t *testing.T) {
 	}
 	why := tool.Decision{Verdict: tool.Ask, Reason: "make and rm are not on the read-only list", Cause: tool.Cause{Kind: tool.ByMode, Mode: "default"},
 		Offer: []string{"Shell(make test)\nShell(rm -rf build)"}}
-	run.Rework = func(string) json.RawMessage { return nil }
+	run.Rework = func(...*string) json.RawMessage { return nil }
 	got := prompted(t, run, why, "n\n")
 	want := `Shell  make test && rm -rf build
   Needs approval: make and rm are not on the read-only list (mode: default)

@@ -300,7 +300,7 @@ func (p *play) called(e journal.Entry, d journal.Called) {
 	if s, ok := data.(journal.Started); err == nil && ok && approved(s.Decision) {
 		set(&r.Description, s.About)
 		if r.Confirm = p.confirmed(e.By, s); r.Declaration.Origin == "" {
-			r.Rework = func(string) json.RawMessage { return nil } // the prompt shows the option, but it isn't used
+			r.Rework = func(...*string) json.RawMessage { return nil } // the prompt shows the option, but it isn't used
 		}
 		p.player.Ask(r)
 	}

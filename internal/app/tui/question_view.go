@@ -469,6 +469,9 @@ func (q *question) picked(width int) (out, keys []cell.Line) {
 	lines := DiffLines(q.Parts[q.list.at].Diff, width)
 	out = slices.Clone(lines[:min(len(lines), maxHunk)])
 	verb := "write"
+	if file := q.Parts[q.list.at].File; file != "" {
+		out = slices.Insert(out, 0, cell.Styled("    "+visible(file), cell.Bold))
+	}
 	if q.Tried() {
 		verb = "keep"
 		c := q.Effects.Changes[q.list.at]

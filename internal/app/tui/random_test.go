@@ -31,7 +31,7 @@ func kindsOfQuestions() map[string]func() *question {
 			}, tool.Decision{Offer: offer}))
 		}
 	}
-	rework := func(string) json.RawMessage { return nil }
+	rework := func(...*string) json.RawMessage { return nil }
 	form := json.RawMessage(`{"properties": {"a": {"oneOf": [{"const": "red", "title": "red"}, {"const": "blue", "title": "blue"}]},
 		"a_other": {"type": "string"}, "b": {"type": "array", "items": {"enum": ["x", "y"]}}, "c": {"type": "boolean"}, "d": {"type": "string"}}}`)
 	plan := json.RawMessage(`{"properties": {"choice": {"oneOf": [{"const": "ask", "title": "Yes"}, {"const": "stay", "title": "No"}]},

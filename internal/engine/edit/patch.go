@@ -268,16 +268,34 @@ func (s *side) add(line string) {
 // open removes the newline of the last line.
 func (s *side) open(string) { *s = bytes.TrimSuffix(*s, []byte("\n")) }
 
-// WholePatch returns a patch that replaces all of a file, whose old content is nil if it is new.
-func WholePatch(path string, old *string, now string) string {
+// WholeFile is a file that a patch replaces.
+type WholeFile struct {
+	Path, To string  // To: it is moved there
+	Old      *string // nil: it is new
+	New      *string // nil: it is deleted
+}
+
+// WholePatch returns a patch that replaces all of some files.
+func WholePatch(files ...WholeFile) string {
 	var b strings.Builder
-	if old == nil {
-		fmt.Fprintf(&b, "%s\n*** %s File: %s\n", beginPatch, PatchAdd, path)
-	} else {
-		fmt.Fprintf(&b, "%s\n*** %s File: %s\n@@\n", beginPatch, PatchUpdate, path)
-		writeLines(&b, '-', *old)
+	b.WriteString(beginPatch + "\n")
+	for _, f := range files {
+		switch {
+		case f.New == nil:
+			fmt.Fprintf(&b, "*** %s File: %s\n", PatchDelete, f.Path)
+			continue
+		case f.Old == nil:
+			fmt.Fprintf(&b, "*** %s File: %s\n", PatchAdd, f.Path)
+		default:
+			fmt.Fprintf(&b, "*** %s File: %s\n", PatchUpdate, f.Path)
+			if f.To != "" {
+				b.WriteString(moveTo + f.To + "\n")
+			}
+			b.WriteString("@@\n")
+			writeLines(&b, '-', *f.Old)
+		}
+		writeLines(&b, '+', *f.New)
 	}
-	writeLines(&b, '+', now)
 	b.WriteString(endPatch + "\n")
 	return b.String()
 }
