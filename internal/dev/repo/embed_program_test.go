@@ -43,7 +43,7 @@ func outside(t *testing.T, program string) (dir string) {
 // built builds the program of a module, and returns its path.
 func built(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
-	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", "agent", ".")...)
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath"}, flags...), "-o", "agent", ".")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod")
 	if out, err := cmd.CombinedOutput(); err != nil {
