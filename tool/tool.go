@@ -197,9 +197,9 @@ type Invocation struct {
 	// Replaces are the parts of files that an edit needs and changes. Calls of one turn that change what another needs
 	// are rejected together.
 	Replaces []Replaced `json:"-"`
-	// Rework returns the arguments with which the call would use texts that the user edited before approving it, through
-	// Decision.Args: a command (Command.Line), or the content of each file (FileDiff.New; nil: as it was). A nil Rework:
-	// the texts can't be edited.
+	// Rework returns the arguments with which the call would use texts that the user edited before approving it,
+	// through Decision.Args: a command (Command.Line), or the content of each file (FileDiff.New; nil: as it was).
+	// A nil Rework: the texts can't be edited.
 	Rework func(texts ...*string) json.RawMessage `json:"-"`
 	// Run executes the call. It checks that what Prepare saw is still true. A Result returned with an error is kept,
 	// since partial output helps. Run returns soon after ctx ends.
