@@ -36,7 +36,7 @@ fleet: ## bin/adze-fleet, for 'adze fleet'
 # internal/dev. The stories of cmd/adze in which the program does several things at once start one with the race detector.
 # Packages that take long start first, so that none of them runs alone at the end.
 TESTS := go test $(PLAIN) -ldflags=-w -vet=off -timeout 20m
-LONGEST := ./internal/engine/proc ./builtin ./internal/engine/trial ./internal/app/session ./internal/engine/search ./permission ./internal/app/acp
+LONGEST := ./internal/engine/proc ./builtin ./serve ./internal/engine/trial ./internal/app/session ./internal/engine/search ./permission ./internal/app/acp
 LIST := go run $(PLAIN) ./internal/dev/soak/list
 PROGRAMS := ./cmd/adze ./internal/dev/%
 LISTED = $(or $(shell $(LIST) $(1)),$(error $(LIST) $(1) failed))

@@ -30,7 +30,7 @@ type languageServer struct {
 const serverProcesses = 256
 
 // errNoSandbox means that a server would run without a sandbox.
-var errNoSandbox = errors.New("there is no sandbox for it here. The user can allow it without one with " +
+var errNoSandbox = errors.New("it can't be sandboxed here. The user can allow it without a sandbox with " +
 	"lsp.unsandboxed")
 
 // StartServer starts a language server. If it can't be sandboxed, it only starts if withoutSandbox is set.

@@ -29,7 +29,7 @@ func (s *Session) noServers() string {
 	case t.Trial == project.Untried:
 		return external.Untrusted
 	case !s.Settings.LSP.Unsandboxed && (t.Sandbox == "off" || runtime.GOOS != "linux"):
-		return "there is no sandbox for it here; lsp.unsandboxed starts it without one"
+		return "it can't be sandboxed here; lsp.unsandboxed starts it without a sandbox"
 	}
 	return ""
 }

@@ -163,7 +163,11 @@ func (q *question) skipped(n int, look layout) []cell.Line {
 	if q.Tried() {
 		return []cell.Line{cell.Styled("    not kept: "+visible(q.Effects.Changes[n].Line()), cell.Dim).Cut(look.width)}
 	}
-	out := []cell.Line{cell.Styled(fmt.Sprintf("    not applied: hunk %d of %d", n+1, len(q.Parts)), cell.Yellow)}
+	left := fmt.Sprintf("    not applied: hunk %d of %d", n+1, len(q.Parts))
+	if file := q.Parts[n].File; file != "" {
+		left += " (" + visible(file) + ")"
+	}
+	out := []cell.Line{cell.Styled(left, cell.Yellow).Cut(look.width)}
 	for _, l := range folded(DiffLines(q.Parts[n].Diff, look.width), editRows, look.key) {
 		out = append(out, cell.Styled(l.String(), cell.Dim))
 	}

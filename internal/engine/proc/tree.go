@@ -104,7 +104,7 @@ func (s *spec) mode() sandbox.Mode {
 	return s.box.Mode
 }
 
-// errNoKeeper is why nothing can be sandboxed.
+// errNoKeeper means that nothing can be sandboxed.
 var errNoKeeper = errors.New("it requires a supervisor process")
 
 // markerVar is in the environment of every command, with an unguessable value. It finds processes that escaped
