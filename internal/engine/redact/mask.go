@@ -111,7 +111,7 @@ func (m *Mask) String(s string) string {
 	if m == nil || m.clean.has(s) {
 		return s
 	}
-	found, _ := m.find(unsafe.Slice(unsafe.StringData(s), len(s)), true) // it only reads
+	found, _ := m.find(unsafe.Slice(unsafe.StringData(s), len(s)), true, 0) // it only reads
 	if len(found) == 0 {
 		m.clean.add(s)
 		return s
@@ -131,7 +131,7 @@ func (m *Mask) String(s string) string {
 func (m *Mask) Kinds(text string) []string {
 	var kinds []string
 	if m != nil {
-		found, _ := m.find([]byte(text), true)
+		found, _ := m.find([]byte(text), true, 0)
 		for _, f := range found {
 			if !slices.Contains(kinds, f.kind) {
 				kinds = append(kinds, f.kind)
@@ -148,9 +148,9 @@ type span struct {
 }
 
 // find returns the positions of secrets in b, in order, with overlapping ones joined. open is the first byte whose
-// meaning depends on what follows; len(b) if final.
-func (m *Mask) find(b []byte, final bool) (found []span, open int) {
-	s := scan{patterns: m.patterns, b: b, final: final, open: len(b)}
+// meaning depends on what follows; len(b) if final. A token that was found before ends at after.
+func (m *Mask) find(b []byte, final bool, after int) (found []span, open int) {
+	s := scan{patterns: m.patterns, b: b, final: final, open: len(b), after: after}
 	if m.patterns != nil {
 		s.search()
 	}
@@ -255,6 +255,7 @@ type Stream struct {
 	mask *Mask
 	b    []byte
 	at   int // bytes of b that were emitted, and are kept because what is before a token matters
+	end  int // where the last secret of them ends
 }
 
 const (
@@ -283,7 +284,7 @@ func (s *Stream) Flush(give func([]byte)) {
 }
 
 func (s *Stream) emit(final bool, give func([]byte)) {
-	found, end := s.mask.find(s.b, final)
+	found, end := s.mask.find(s.b, final, s.end)
 	end = max(end, s.at)
 	for i := len(found) - 1; i >= 0; i-- {
 		if f := found[i]; f.from >= s.at && f.from < end && f.to > end {
@@ -299,12 +300,12 @@ func (s *Stream) emit(final bool, give func([]byte)) {
 			give(s.b[at:f.from])
 		}
 		give([]byte(s.mask.table.name(f.kind, string(s.b[f.from:f.to]))))
-		at = f.to
+		at, s.end = f.to, f.to
 	}
 	if at < end {
 		give(s.b[at:end])
 	}
 	from := max(0, end-context)
 	s.b = append(s.b[:0], s.b[from:]...)
-	s.at = end - from
+	s.at, s.end = end-from, max(0, s.end-from)
 }

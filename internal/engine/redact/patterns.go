@@ -218,6 +218,13 @@ type scan struct {
 	coded bool // b was decoded from base64
 	found []span
 	open  int // the first byte whose meaning depends on what follows b
+	after int // the end of a token that was found before; 0: none
+}
+
+// begin reports whether a token can begin at i: not within a word, but in another token and after it.
+func (s *scan) begin(i int) bool {
+	n := len(s.found)
+	return boundary(s.b, i) || i == s.after || n > 0 && i <= s.found[n-1].to
 }
 
 // tokens finds the tokens in b. A token has at least shortest characters, so only longer words are examined: one of
@@ -257,7 +264,7 @@ func (s *scan) unfinished(from int) {
 	for i := max(from, len(s.b)-longestStart); i < len(s.b); i++ {
 		rest := s.b[i:]
 		for l := s.begins[rest[0]]; l != nil; l = l.sameByte {
-			if len(l.text) > len(rest) && l.text[:len(rest)] == string(rest) && (l.coded != "" || boundary(s.b, i)) {
+			if len(l.text) > len(rest) && l.text[:len(rest)] == string(rest) && (l.coded != "" || s.begin(i)) {
 				s.open = min(s.open, i)
 			}
 		}
@@ -278,7 +285,7 @@ func (s *scan) word(from, to int) {
 			switch {
 			case len(b)-i < len(l.text) || string(b[i:i+len(l.text)]) != l.text:
 			case l.coded == "":
-				if boundary(b, i) {
+				if s.begin(i) {
 					s.match(l.pattern, i, i+len(l.text))
 				}
 			case !s.coded && i-l.skip >= from && i >= decoded[(i-l.skip)%4] && l.plausible(b[i-l.skip:]):
@@ -298,14 +305,25 @@ func (s *scan) match(p *pattern, from, at int) {
 	for limit := min(len(s.b), at+p.max+1); to < limit && p.chars[s.b[to]]; {
 		to++
 	}
-	if to == len(s.b) && to-at <= p.max && !s.final {
+	open := to == len(s.b) && to-at <= p.max
+	if to-at > p.max || to < len(s.b) && isAlnum(s.b[to]) { // only another token can follow
+		follows := false
+		for to = min(to, at+p.max); !follows && !open; to-- {
+			if to-at < p.min {
+				return
+			}
+			follows, open = s.starts(to)
+		}
+		to++
+	}
+	if open && !s.final {
 		s.open = min(s.open, from)
 		return
 	}
 	for to > at && s.b[to-1] == '.' { // of a sentence
 		to--
 	}
-	if to-at < p.min || to-at > p.max || to < len(s.b) && isAlnum(s.b[to]) {
+	if to-at < p.min {
 		return
 	}
 	if p.kind == "jwt" {
@@ -315,6 +333,18 @@ func (s *scan) match(p *pattern, from, at int) {
 		return
 	}
 	s.found = append(s.found, span{from, to, p.kind})
+}
+
+// starts reports whether a token begins at i. open: that depends on what follows b.
+func (s *scan) starts(i int) (yes, open bool) {
+	rest := s.b[i:]
+	for l := s.begins[rest[0]]; l != nil; l = l.sameByte {
+		if l.coded == "" {
+			yes = yes || bytes.HasPrefix(rest, []byte(l.text))
+			open = open || !s.final && len(rest) < len(l.text) && l.text[:len(rest)] == string(rest)
+		}
+	}
+	return yes, open && !yes
 }
 
 // groups finds the tokens of a word that have no start: a word before them says what they are.
