@@ -62,8 +62,8 @@ func editFile(f *files) tool.Tool {
 			}
 			return f.prepareChange(toEdit, verb, a.Path, func(p workspace.Path) (*change, error) {
 				return f.replaced(p, edits)
-			}, func(_ []*change, shown tool.FileDiff, texts []*string) any {
-				return editArgs{Path: shown.Path, Old: cmp.Or(shown.Original, new(string)), New: texts[0]}
+			}, func(_ []*change, files []tool.FileDiff, texts []*string) any {
+				return editArgs{Path: files[0].Path, Old: cmp.Or(files[0].Original, new(string)), New: texts[0]}
 			})
 		},
 	})

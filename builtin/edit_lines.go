@@ -40,8 +40,8 @@ func editLines(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a editLinesArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toEditLines, "edit", a.Path, func(p workspace.Path) (*change, error) {
 				return f.linesReplaced(p, a.Edits)
-			}, func(list []*change, shown tool.FileDiff, texts []*string) any {
-				return editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(list[0].was.doc.Text, *texts[0]))}}
+			}, func(list []*change, files []tool.FileDiff, texts []*string) any {
+				return editLinesArgs{files[0].Path, []oneSpan{oneSpan(edit.AllLines(list[0].was.doc.Text, *texts[0]))}}
 			})
 		},
 	})
