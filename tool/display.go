@@ -145,8 +145,8 @@ type FileDiff struct {
 	Stat     *DiffStat // nil: not counted
 	Warnings []string  // what the user should know before approving
 
-	// Files are those of a change of several files, which has no Path and New itself. A moved file is one, with both names
-	// in File. They are not in its JSON.
+	// Files are the files of a change of several, which has no Path and New itself. A moved file is one, with both
+	// names in File. They are not in its JSON.
 	Files []FileDiff
 }
 
