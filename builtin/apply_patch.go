@@ -75,30 +75,27 @@ func (f *files) preparePatch(dir, input string) (*tool.Invocation, error) {
 			return inv, atLine(one.Line, err)
 		}
 	}
-	f.invoke(inv, p.list, f.said, reworkedPatch)
+	f.invoke(inv, p.list, f.said, func(_ []*change, files []tool.FileDiff, texts []*string) any {
+		return reworkedPatch(parsed, files, texts)
+	})
 	return inv, nil
 }
 
 // reworkedPatch returns a patch that gives each file the text that the user took, and omits files without one.
-func reworkedPatch(list []*change, _ tool.FileDiff, texts []*string) any {
-	var kept []edit.WholeFile
-	file := -1
-	for _, c := range list {
-		if !c.moved {
-			file++
+func reworkedPatch(parsed []edit.FilePatch, files []tool.FileDiff, texts []*string) applyPatchArgs {
+	var kept []edit.FilePatch
+	for i, one := range parsed {
+		switch text := texts[i]; {
+		case text == nil:
+			continue
+		case one.Kind == edit.PatchAdd:
+			one.Content = *text
+		case len(one.Hunks) > 0:
+			one.Hunks = []edit.Hunk{{Old: *files[i].Original, New: *text}}
 		}
-		d := c.fileDiff("")
-		switch n := len(kept) - 1; {
-		case texts[file] == nil:
-		case c.moved: // from where the file before it comes
-			kept[n].To, kept[n].Path, kept[n].Old = kept[n].Path, d.Path, d.Original
-		case c.deletes:
-			kept = append(kept, edit.WholeFile{Path: d.Path, Old: d.Original})
-		default:
-			kept = append(kept, edit.WholeFile{Path: d.Path, Old: d.Original, New: texts[file]})
-		}
+		kept = append(kept, one)
 	}
-	return applyPatchArgs{edit.WholePatch(kept...)}
+	return applyPatchArgs{edit.FormatPatch(kept)}
 }
 
 // patch is the changes of a call.

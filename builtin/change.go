@@ -174,8 +174,8 @@ func (f *files) prepareChange(a action, verb, name string, plan func(workspace.P
 // written.
 type saying func(list []*change, notes []string, dialect tool.Dialect) string
 
-// reworking returns the arguments of a call with other texts, one for each file of what was shown.
-type reworking func(list []*change, shown tool.FileDiff, texts []*string) any
+// reworking returns the arguments of a call with other texts, one for each changed file.
+type reworking func(list []*change, files []tool.FileDiff, texts []*string) any
 
 // invoke completes the invocation of a call that makes changes. whole may be nil.
 func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole reworking) {
@@ -185,7 +185,11 @@ func (f *files) invoke(inv *tool.Invocation, list []*change, said saying, whole 
 		inv.Replaces = append(inv.Replaces, c.replaces()...)
 	}
 	if whole != nil && !slices.ContainsFunc(list, (*change).large) {
-		inv.Rework = func(texts ...*string) json.RawMessage { return rework(whole(list, shown, texts)) }
+		files := shown.Files
+		if files == nil {
+			files = []tool.FileDiff{shown}
+		}
+		inv.Rework = func(texts ...*string) json.RawMessage { return rework(whole(list, files, texts)) }
 	}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		for _, c := range list {
@@ -213,8 +217,10 @@ func fileDiff(list []*change) tool.FileDiff {
 		at := c.was.path.Rel
 		d := c.fileDiff(at)
 		all.Diff += d.Diff
-		if n := len(all.Files) - 1; c.moved { // from where the file before it comes
-			all.Files[n].Diff += d.Diff
+		if c.moved { // the file before it comes from here
+			to := &all.Files[len(all.Files)-1]
+			to.File, to.Original = at+" → "+to.File, d.Original
+			to.Diff += d.Diff
 		} else {
 			all.Files = append(all.Files, d)
 		}

@@ -102,7 +102,7 @@ func readPDF(ctx context.Context, p workspace.Path, data []byte, pages string) (
 
 // readNotebook shows the cells of a notebook. An invalid notebook is shown as text.
 func (f *files) readNotebook(p workspace.Path, data []byte) (tool.Result, error) {
-	nb, err := parseNotebook(data)
+	nb, err := document.ParseNotebook(data)
 	if err != nil {
 		x, bad := excerptOf(data, window{})
 		if bad != nil {

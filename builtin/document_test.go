@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,26 @@ func TestNotebookEdit(t *testing.T) {
 		tooltest.Try{Args: `{"notebook_path":"$WORK/a.ipynb","new_source":"2","edit_mode":"insert"}`, Files: files},
 		tooltest.Try{Args: `{"notebook_path":"$WORK/a.ipynb","cell_id":"y","new_source":"2"}`, Files: files, Fails: true},
 	)
+}
+
+// A notebook keeps its byte order mark and its line endings, which new lines of a cell get too.
+func TestNotebookBytes(t *testing.T) {
+	dir := t.TempDir()
+	const start, end = "\ufeff{\r\n \"cells\": [\r\n  {\r\n   \"cell_type\": \"code\",\r\n   \"id\": \"x\",\r\n   \"source\": [\r\n",
+		"\r\n   ],\r\n   \"metadata\": {},\r\n   \"outputs\": [],\r\n   \"execution_count\": null\r\n  }\r\n ],\n \"metadata\": {},\r\n \"nbformat\": 4,\r\n \"nbformat_minor\": 5\r\n}"
+	put(t, dir, map[string]string{"a.ipynb": start + "    \"1\"" + end})
+	x := executor(open(t, dir))
+	at := filepath.Join(dir, "a.ipynb")
+	if o := call(t, x, "read_file", args{"absolute_path": at}); !strings.Contains(o.Result.Text(), "--- Code Cell x ---") {
+		t.Errorf("read: %s", o.Result.Text())
+	}
+	if o := call(t, x, "notebook_edit", args{"notebook_path": at, "cell_id": "x", "new_source": "é\n2"}); o.Error != nil {
+		t.Fatal(o.Error)
+	}
+	want := start + "    \"é\\n\",\r\n    \"2\"" + end
+	if got, err := os.ReadFile(at); err != nil || string(got) != want {
+		t.Errorf("%q, %v", got, err)
+	}
 }
 
 func picture(t testing.TB, width, height int) string {

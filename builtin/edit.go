@@ -62,8 +62,8 @@ func editFile(f *files) tool.Tool {
 			}
 			return f.prepareChange(toEdit, verb, a.Path, func(p workspace.Path) (*change, error) {
 				return f.replaced(p, edits)
-			}, func(_ []*change, shown tool.FileDiff, texts []*string) any {
-				return editArgs{Path: shown.Path, Old: cmp.Or(shown.Original, new(string)), New: texts[0]}
+			}, func(_ []*change, files []tool.FileDiff, texts []*string) any {
+				return editArgs{Path: files[0].Path, Old: cmp.Or(files[0].Original, new(string)), New: texts[0]}
 			})
 		},
 	})
@@ -129,12 +129,20 @@ func (f *files) fresh(a action, p workspace.Path, instead string) (original, err
 }
 
 // revise returns the change that the edits of a dialect make to a file. In their texts, secrets are put in place of
-// placeholders before it finds the places of the edits.
+// placeholders before it finds the places of the edits. If another program changed the file, anchors that are stale
+// after that are named with the change.
 func (f *files) revise(a action, p workspace.Path, texts []*string, find func(original) (edit.Result, error)) (
 	*change, error) {
 	o, err := f.original(a, p)
 	if err == nil {
 		err = f.checkEditable(a, o)
+	}
+	var changed toldError
+	if errors.As(err, &changed) && a == toEditLines {
+		if _, stale := find(o); stale != nil {
+			changed.error = fmt.Errorf("%w\n%w", err, f.missed(a, o, stale))
+			return nil, changed
+		}
 	}
 	for i := 0; err == nil && i < len(texts); i++ {
 		*texts[i], err = f.restore(a, o, *texts[i])
@@ -195,21 +203,21 @@ func (f *files) missed(a action, o original, err error) error {
 		if _, again := f.misses.Load(key); again && nowhere.Nearest != nil {
 			err = fmt.Errorf("%w\n%s", err, nowhere.Nearest.Whole())
 		}
-		return missedError{a.errorf(editNotFound, o.path, "%w", err), func() { f.misses.Store(key, true) }}
+		return toldError{a.errorf(editNotFound, o.path, "%w", err), func() { f.misses.Store(key, true) }}
 	}
 	return a.failure(o.path, err)
 }
 
-// missedError is an edit that wasn't found.
-type missedError struct {
+// toldError is an error after which the session knows more about what the model has seen.
+type toldError struct {
 	error
 	told func()
 }
 
-func (e missedError) Unwrap() error { return e.error }
+func (e toldError) Unwrap() error { return e.error }
 
 // Told records that the model has seen the error.
-func (e missedError) Told() { e.told() }
+func (e toldError) Told() { e.told() }
 
 // maxReplaced is the number of parts up to which edits of one turn are compared.
 const maxReplaced = 1000

@@ -3,8 +3,6 @@ package builtin
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,15 +38,14 @@ func editLines(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a editLinesArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toEditLines, "edit", a.Path, func(p workspace.Path) (*change, error) {
 				return f.linesReplaced(p, a.Edits)
-			}, func(list []*change, shown tool.FileDiff, texts []*string) any {
-				return editLinesArgs{shown.Path, []oneSpan{oneSpan(edit.AllLines(list[0].was.doc.Text, *texts[0]))}}
+			}, func(list []*change, files []tool.FileDiff, texts []*string) any {
+				return editLinesArgs{files[0].Path, []oneSpan{oneSpan(edit.AllLines(list[0].was.doc.Text, *texts[0]))}}
 			})
 		},
 	})
 }
 
-// linesReplaced returns the change that edits of lines make. If another program changed the file, stale anchors are
-// named with the change.
+// linesReplaced returns the change that edits of lines make.
 func (f *files) linesReplaced(p workspace.Path, spans []oneSpan) (*change, error) {
 	edits := make([]edit.LineEdit, len(spans))
 	var texts []*string
@@ -56,15 +53,9 @@ func (f *files) linesReplaced(p workspace.Path, spans []oneSpan) (*change, error
 		edits[i] = edit.LineEdit(e)
 		texts = append(texts, &edits[i].New)
 	}
-	find := func(o original) (edit.Result, error) { return edit.ApplyLines(o.doc.Text, f.earlierOf(o), edits) }
-	c, err := f.revise(toEditLines, p, texts, find)
-	var changed *changedError
-	if errors.As(err, &changed) {
-		if _, err := find(changed.file); err != nil {
-			changed.error = fmt.Errorf("%w\n%w", changed.error, f.missed(toEditLines, changed.file, err))
-		}
-	}
-	return c, err
+	return f.revise(toEditLines, p, texts, func(o original) (edit.Result, error) {
+		return edit.ApplyLines(o.doc.Text, f.earlierOf(o), edits)
+	})
 }
 
 // earlier is the texts that edits of lines changed, so that anchors of lines which didn't change stay valid.

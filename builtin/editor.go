@@ -2,10 +2,6 @@ package builtin
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
-	"io"
-	"io/fs"
 
 	"github.com/adze-dev/adze/internal/engine/workspace"
 )
@@ -21,39 +17,21 @@ func (f *files) throughEditor(ctx context.Context, c *change) (old *workspace.Ha
 		return old, false, nil
 	}
 	p := c.was.path
-	before, err := f.onDisk(p)
-	if err != nil || (before == nil) != (old == nil) || old != nil && *before != *old {
+	before, err := f.original(c.action, p)
+	if err != nil || before.exists != c.was.exists || before.hash != c.was.hash {
 		return old, false, nil // the write reports it
 	}
 	refused := f.editor(ctx, p.Abs, c.now.Text)
-	after, err := f.onDisk(p)
-	switch same := (after == nil) == (before == nil) && (after == nil || *after == *before); {
+	after, err := f.original(c.action, p)
+	switch same := after.exists == before.exists && after.hash == before.hash; {
 	case refused != nil && same:
 		return nil, false, c.action.errorf(fileWriteFailure, p, "the user's editor didn't write it: %w. Nothing was "+
 			"changed", refused)
 	case refused != nil:
 		return nil, false, c.action.errorf(fileWriteFailure, p, "the user's editor reports %w, but the file has "+
 			"changed. Read it again", refused)
-	case err != nil:
-		return nil, false, c.action.failure(p, err)
+	case err != nil || !after.exists:
+		return nil, false, err
 	}
-	return after, after != nil && *after == c.newHash(), nil
-}
-
-// onDisk returns the hash of a file, or nil without the file.
-func (f *files) onDisk(p workspace.Path) (*workspace.Hash, error) {
-	file, err := f.open(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return nil, err
-	}
-	sum := workspace.Hash(h.Sum(nil))
-	return &sum, nil
+	return &after.hash, after.hash == c.newHash(), nil
 }

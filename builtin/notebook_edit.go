@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -116,7 +115,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	if err := f.checkEditable(a, o); err != nil {
 		return nil, err
 	}
-	nb, err := parseNotebook(o.bytes())
+	nb, err := document.ParseNotebook(o.bytes())
 	if err != nil {
 		return nil, a.errorf(notebookInvalidJSON, p, "%w%s", err, f.offer.hint("edit", "; fix it with edit"))
 	}
@@ -131,7 +130,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	case err != nil:
 		return nil, a.failure(p, err)
 	}
-	now, err := text.DecodeAs(withMark(o.bytes(), out.Data), text.UTF8)
+	now, err := text.DecodeAs(out.Data, text.UTF8)
 	if err != nil {
 		return nil, a.failure(p, err)
 	}
@@ -140,20 +139,6 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 		return nil, a.errorf(editNoChange, p, "cell %s already is exactly this; nothing was changed", out.ID)
 	}
 	return c, nil
-}
-
-var byteOrderMark = []byte("\ufeff")
-
-// parseNotebook reads a notebook with or without a byte order mark, which JSON doesn't allow.
-func parseNotebook(content []byte) (*document.NotebookFile, error) {
-	return document.ParseNotebook(bytes.TrimPrefix(content, byteOrderMark))
-}
-
-func withMark(like, content []byte) []byte {
-	if bytes.HasPrefix(like, byteOrderMark) && !bytes.HasPrefix(content, byteOrderMark) {
-		return append(bytes.Clone(byteOrderMark), content...)
-	}
-	return content
 }
 
 // notebookSaid records what the session has read of the notebook, and returns the result. Where IDs are positions, an

@@ -116,8 +116,13 @@ func (f *files) checkRead(a action, o original, all bool) error {
 		return a.errorf(requiresRead, o.path, "the file hasn't been read in this session; read it%s first (the lines "+
 			"in question are enough)", f.offer.hint("read_file", " with read_file"))
 	case r.Knowledge == workspace.Changed && r.Was != "" && o.doc != nil && r.Was != o.doc.Text && !all:
-		return &changedError{a.errorf(changedSinceRead, o.path, "it changed on disk since it was read, and nothing "+
-			"was written. What changed:\n%s", shownChange(o.mask(r.Was), o.mask(o.doc.Text))), f.seen, o}
+		// Then the model can edit the file without reading it again. An overwrite still requires that.
+		told := func() {
+			f.seen.Record(o.path.Abs, o.hash, text.Lines(o.doc.Text))
+			f.seen.Keep(o.path.Abs, o.hash, o.doc.Text)
+		}
+		return toldError{a.errorf(changedSinceRead, o.path, "it changed on disk since it was read, and nothing was "+
+			"written. What changed:\n%s", shownChange(o.mask(r.Was), o.mask(o.doc.Text))), told}
 	case r.Knowledge == workspace.Changed:
 		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry "+
 			"with its current content")
@@ -128,22 +133,6 @@ func (f *files) checkRead(a action, o original, all bool) error {
 				r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
 	}
 	return nil
-}
-
-// changedError reports a change of a file with the lines that changed. When the model has seen it, it can edit the file
-// without reading it again; an overwrite still requires that.
-type changedError struct {
-	error
-	seen *workspace.Seen
-	file original
-}
-
-func (e *changedError) Unwrap() error { return e.error }
-
-// Told records that the model knows of the change.
-func (e *changedError) Told() {
-	e.seen.Record(e.file.path.Abs, e.file.hash, text.Lines(e.file.doc.Text))
-	e.seen.Keep(e.file.path.Abs, e.file.hash, e.file.doc.Text)
 }
 
 const (

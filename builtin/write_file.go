@@ -31,8 +31,8 @@ func writeFile(f *files) tool.Tool {
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
 			return f.prepareChange(toWrite, "write", a.Path, func(p workspace.Path) (*change, error) {
 				return f.overwrite(p, a.Content)
-			}, func(_ []*change, shown tool.FileDiff, texts []*string) any {
-				return writeFileArgs{shown.Path, *texts[0]}
+			}, func(_ []*change, files []tool.FileDiff, texts []*string) any {
+				return writeFileArgs{files[0].Path, *texts[0]}
 			})
 		},
 	})

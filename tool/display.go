@@ -145,7 +145,9 @@ type FileDiff struct {
 	Stat     *DiffStat // nil: not counted
 	Warnings []string  // what the user should know before approving
 
-	Files []FileDiff // of a change of several files, which has no Path and New; not in its JSON
+	// Files are the files of a change of several, which has no Path and New itself. A moved file is one, with both
+	// names in File. They are not in its JSON.
+	Files []FileDiff
 }
 
 // DiffStat counts what a change adds and removes: the model's proposal, and the user's edits of it.

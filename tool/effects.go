@@ -47,6 +47,9 @@ type Effect struct {
 	Warning string     // why it needs the user: "has a setuid bit"
 	Note    string     // what a change in a git directory means: "1 commit: Fix the flag"
 	Inside  []Effect   // the first files of a new directory
+	// Original and New are the texts that Diff compares, as in FileDiff; nil and "" if they are too long.
+	Original *string
+	New      string
 	// Attributes describes what else changed, and what a new file is if not text: "mode 0644 → 0755", "link to ../a".
 	Attributes string
 }

@@ -123,8 +123,9 @@ func (r *triedCall) effect(c trial.Change, diffs *trial.Diffs) tool.Effect {
 	case made && c.New.Mode.IsRegular() && c.New.Mode&0o111 != 0:
 		e.Attributes = fmt.Sprintf("mode %04o", c.New.Mode.Perm())
 	}
-	diff, lines, counted := diffs.Of(c, e.Path)
-	e.Diff, e.Counted, e.Added, e.Removed = diff, counted, lines.AddedLines, lines.RemovedLines
+	s := diffs.Of(c, e.Path)
+	e.Diff, e.Counted, e.Added, e.Removed = s.Diff, s.Counted, s.Lines.AddedLines, s.Lines.RemovedLines
+	e.Original, e.New = s.Before, s.After
 	return e
 }
 

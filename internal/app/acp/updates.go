@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/builtin/todo"
-	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -400,25 +398,10 @@ func effects(f tool.Effects) []toolContent {
 	var out []toolContent
 	f.Changes = slices.Clone(f.Changes)
 	for i, c := range f.Changes {
-		if c.Diff == "" || c.Ignored {
+		if c.Original == nil && c.New == "" || c.Ignored {
 			continue
 		}
-		one := toolContent{Type: "diff", Path: c.Abs}
-		before := ""
-		if c.Kind != tool.EffectNew {
-			b, err := os.ReadFile(c.Abs)
-			if err != nil {
-				continue
-			}
-			before = string(b)
-			one.OldText = &before
-		}
-		after, ok := approval.Apply(before, c.Diff)
-		if !ok {
-			continue // it has changed since
-		}
-		one.NewText = &after
-		out = append(out, one)
+		out = append(out, toolContent{Type: "diff", Path: c.Abs, OldText: c.Original, NewText: &c.New})
 		f.Changes[i].Diff = "" // not in the text too
 	}
 	return append([]toolContent{block(textContent(f.Markdown()))}, out...)

@@ -269,7 +269,7 @@ func (q *Question) Decide(a Answer) (Outcome, error) {
 		d.Remember = a.Rule
 		return Outcome{d, path}, err
 	case Parts:
-		return q.take(a.Take)
+		d = q.take(a.Take)
 	case Edit:
 		if q.Request.Rework == nil {
 			return Outcome{}, errors.New("this call can't use the edited text")
@@ -286,29 +286,21 @@ func (q *Question) Decide(a Answer) (Outcome, error) {
 }
 
 // take approves some hunks, or keeps some changed files.
-func (q *Question) take(take []bool) (Outcome, error) {
-	d := tool.Decision{Verdict: tool.Allow}
-	var paths []string
-	n := 0
-	for i := range q.Parts {
-		if take[i] {
-			n++
-			if q.Tried() {
-				paths = append(paths, q.Effects.Changes[i].Path)
+func (q *Question) take(take []bool) tool.Decision {
+	if q.Tried() {
+		var paths []string
+		for i, c := range q.Effects.Changes {
+			if take[i] {
+				paths = append(paths, c.Path)
 			}
 		}
+		return Keep(paths)
 	}
-	switch {
-	case q.Tried():
-		d = Keep(paths)
-	case n < len(q.Parts):
-		texts, ok := taken(*q.Diff, q.Parts, take)
-		if !ok {
-			return Outcome{}, errors.New("this call can't be divided")
-		}
-		d.Args = q.Request.Rework(texts...)
+	d := tool.Decision{Verdict: tool.Allow}
+	if slices.Contains(take, false) {
+		d.Args = q.Request.Rework(taken(*q.Diff, q.Parts, take)...)
 	}
-	return Outcome{Decision: d}, nil
+	return d
 }
 
 // Keep returns the approval of some of the effects of a tried call, by their paths.

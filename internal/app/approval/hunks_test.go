@@ -1,64 +1,48 @@
 package approval_test
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/aymanbagabas/go-udiff"
-	"pgregory.net/rapid"
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/tool"
 )
 
-func diffOf(old, now string) tool.FileDiff {
-	return tool.FileDiff{Diff: udiff.Unified("a", "b", old, now), Original: &old, New: now}
-}
-
+// Some hunks of a file give the call a content with them.
 func TestHunks(t *testing.T) {
-	old := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
-	d := diffOf(old, "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n")
-	hunks := approval.Hunks(d)
-	if len(hunks) != 2 {
-		t.Fatalf("%d hunks", len(hunks))
-	}
-	for _, c := range []struct {
-		take []bool
-		want string
+	const old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
+	for name, c := range map[string]struct {
+		old, now string
+		parts    int
+		take     []bool
+		want     []string
 	}{
-		{[]bool{true, true}, d.New},
-		{[]bool{false, false}, old},
-		{[]bool{true, false}, strings.Replace(old, "1\n", "one\n", 1)},
-		{[]bool{false, true}, strings.Replace(old, "12\n", "twelve\n", 1)},
+		"the first":       {old, "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n", 2, []bool{true, false}, []string{strings.Replace(old, "1\n", "one\n", 1)}},
+		"the second":      {old, "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve", 2, []bool{false, true}, []string{strings.Replace(old, "12\n", "twelve", 1)}},
+		"all":             {old, "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n", 2, []bool{true, true}, nil},
+		"without newline": {"1\r\n2\n3\n4\n5\n6\n7\n8\n9", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", 2, []bool{false, true}, []string{"1\r\n2\n3\n4\n5\n6\n7\n8\n9\n"}},
+		"a new file":      {"", old, 1, []bool{true}, nil},
 	} {
-		if got, ok := approval.Take(d, hunks, c.take); !ok || got != c.want {
-			t.Errorf("%v: %q, %v", c.take, got, ok)
-		}
-	}
-}
-
-// All hunks of any change give the new text, and none the old one.
-func TestAllHunksAreTheChange(t *testing.T) {
-	text := rapid.Custom(func(t *rapid.T) string {
-		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n", "dd\n"}), 0, 40).Draw(t, "lines"), "")
-		if rapid.Bool().Draw(t, "newline") {
-			s = strings.TrimSuffix(s, "\n")
-		}
-		return s
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		d := diffOf(text.Draw(t, "old"), text.Draw(t, "new"))
-		hunks := approval.Hunks(d)
-		if hunks == nil {
-			if d.New != *d.Original && *d.Original != "" {
-				t.Logf("not divided: %q", d.Diff)
-				t.Fatal("no hunks")
+		t.Run(name, func(t *testing.T) {
+			d := tool.FileDiff{File: "a", New: c.now}
+			if c.old != "" {
+				d.Original = &c.old
 			}
-			return
-		}
-		none, ok := approval.Take(d, hunks, make([]bool, len(hunks)))
-		if !ok || none != *d.Original {
-			t.Fatalf("%q instead of %q", none, *d.Original)
-		}
-	})
+			var got []string
+			q := approval.Rules{}.Question(tool.Request{Invocation: tool.Invocation{Confirm: d, Rework: func(texts ...*string) json.RawMessage {
+				for _, text := range texts {
+					got = append(got, *text)
+				}
+				return json.RawMessage("{}")
+			}}}, tool.Decision{})
+			if len(q.Parts) != c.parts || q.Parts[0].File != "" {
+				t.Fatalf("%+v", q.Parts)
+			}
+			if _, err := q.Decide(approval.Answer{Act: approval.Parts, Take: c.take}); err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
 }

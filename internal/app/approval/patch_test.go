@@ -19,7 +19,7 @@ import (
 // Of a patch, some hunks of some files are written; the others stay as they are, and so does a file that isn't moved.
 func TestPartsOfPatch(t *testing.T) {
 	files := map[string]string{
-		"a": "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "b": "b\r\nlast", "gone": "gone\n", "from": "old\nlast\n", "script": "#!/bin/sh\n",
+		"a": "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "b": "b\r\nlast", "gone": "gone\n", "from": "old\n2\n3\n4\n5\n6\n7\n8\nlast\n", "script": "#!/bin/sh\n",
 	}
 	patch := `*** Begin Patch
 *** Update File: a
@@ -41,18 +41,25 @@ func TestPartsOfPatch(t *testing.T) {
 @@
 -old
 +moved
+@@
+-last
++end
+*** Update File: script
+*** Move to: bin
 *** End Patch
 `
 	for name, c := range map[string]struct {
 		take string // a letter for each part: y or n
 		want map[string]string
 	}{
-		"a hunk":         {"ynnnnn", map[string]string{"a": "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"}},
-		"other hunks":    {"nyynnn", map[string]string{"a": "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "b": "B\r\nlast"}},
-		"a deletion":     {"nnnynn", map[string]string{"gone": ""}},
-		"a new file":     {"nnnnyn", map[string]string{"new": "new\n"}},
-		"a move":         {"nnnnny", map[string]string{"from": "", "to": "moved\nlast\n"}},
-		"all but a move": {"yyyyyn", map[string]string{"a": "one\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "b": "B\r\nlast", "gone": "", "new": "new\n"}},
+		"a hunk":       {"ynnnnnnn", map[string]string{"a": "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"}},
+		"other hunks":  {"nyynnnnn", map[string]string{"a": "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "b": "B\r\nlast"}},
+		"a deletion":   {"nnnynnnn", map[string]string{"gone": ""}},
+		"a new file":   {"nnnnynnn", map[string]string{"new": "new\n"}},
+		"a moved hunk": {"nnnnnynn", map[string]string{"from": "", "to": "moved\n2\n3\n4\n5\n6\n7\n8\nlast\n"}},
+		"a move":       {"nnnnnnny", map[string]string{"script": "", "bin": "#!/bin/sh\n"}},
+		"all but a move": {"yyyyyyyn", map[string]string{"a": "one\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "b": "B\r\nlast", "gone": "", "new": "new\n",
+			"from": "", "to": "moved\n2\n3\n4\n5\n6\n7\n8\nend\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -72,7 +79,7 @@ func TestPartsOfPatch(t *testing.T) {
 				for _, f := range r.Confirm.(tool.FileDiff).Files {
 					shown = append(shown, filepath.Base(f.Path))
 				}
-				if !slices.Equal(shown, []string{"a", "b", "gone", "new", "to"}) {
+				if !slices.Equal(shown, []string{"a", "b", "gone", "new", "to", "bin"}) {
 					t.Errorf("shown: %q", shown)
 				}
 				q := approval.Rules{}.Question(r, why)
@@ -93,7 +100,7 @@ func TestPartsOfPatch(t *testing.T) {
 			maps.Copy(want, c.want)
 			maps.DeleteFunc(want, func(_, text string) bool { return text == "" })
 			got := map[string]string{}
-			for _, name := range []string{"a", "b", "gone", "new", "from", "to", "script"} {
+			for _, name := range []string{"a", "b", "gone", "new", "from", "to", "script", "bin"} {
 				if content, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
 					got[name] = string(content)
 				}

@@ -186,18 +186,6 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
-// Step is an offer as the user reads it: its rules, and what they cover in a few words, if that can be said.
-type Step struct{ Rules, Covers string }
-
-// Ladder returns the offers of the question, from narrow to wide.
-func (q *Question) Ladder() []Step {
-	var out []Step
-	for _, offer := range q.Why.Offer {
-		out = append(out, Step{RuleList(offer), permission.Extent(offer)})
-	}
-	return out
-}
-
 // Beyond returns what a text of the call says besides its description, which is shown above it.
 func (q *Question) Beyond(text tool.Literal) string {
 	about := q.Request.Description

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,10 +28,8 @@ type approved struct {
 // Versions remember external tools as they were when they were allowed, by their fingerprints, to show the user what
 // has changed. They grant nothing: rules do, which have the fingerprint.
 type Versions struct {
-	path string // if the file is lost, only the comparison is
-
-	mu    sync.Mutex // several questions may be open
-	known map[string]approved
+	path string     // if the file is lost, only the comparison is
+	mu   sync.Mutex // several questions may be open
 }
 
 // maxApprovals is the maximum number kept, the newest.
@@ -55,10 +55,7 @@ func plainText(d tool.Display) string {
 
 // changes describes how a tool differs from the version that the user approved.
 func (a *Versions) changes(print string, now tool.Declaration) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.load()
-	for full, before := range a.known {
+	for full, before := range a.load() {
 		if !strings.HasPrefix(full, print) {
 			continue
 		}
@@ -82,35 +79,27 @@ func describe(description string, parameters json.RawMessage) string {
 }
 
 // load reads the stored approvals. An invalid file counts as empty.
-func (a *Versions) load() {
-	if a.known != nil {
-		return
+func (a *Versions) load() map[string]approved {
+	known := map[string]approved{}
+	raw, err := os.ReadFile(a.path)
+	if err != nil || json.Unmarshal(raw, &known) != nil || known == nil {
+		return map[string]approved{}
 	}
-	a.known = map[string]approved{}
-	if raw, err := os.ReadFile(a.path); err == nil {
-		if json.Unmarshal(raw, &a.known) != nil || a.known == nil {
-			a.known = map[string]approved{}
-		}
-	}
+	return known
 }
 
 // Add stores the current version of a tool.
 func (a *Versions) Add(d tool.Declaration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.known = nil // another process may have written it meanwhile
-	a.load()
-	a.known[d.Fingerprint] = approved{d.Name, d.Description, d.Parameters, time.Now().UTC()}
-	for len(a.known) > maxApprovals {
-		oldest := ""
-		for print, one := range a.known {
-			if oldest == "" || one.When.Before(a.known[oldest].When) {
-				oldest = print
-			}
-		}
-		delete(a.known, oldest)
+	known := a.load()
+	known[d.Fingerprint] = approved{d.Name, d.Description, d.Parameters, time.Now().UTC()}
+	for len(known) > maxApprovals {
+		delete(known, slices.MinFunc(slices.Collect(maps.Keys(known)), func(x, y string) int {
+			return known[x].When.Compare(known[y].When)
+		}))
 	}
-	raw, err := json.MarshalIndent(a.known, "", "  ")
+	raw, err := json.MarshalIndent(known, "", "  ")
 	if err == nil && os.MkdirAll(filepath.Dir(a.path), 0o700) == nil {
 		_, _ = atomicfile.Write(a.path, raw, atomicfile.Options{Mode: 0o600})
 	}

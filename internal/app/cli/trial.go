@@ -185,8 +185,8 @@ func (r *tried) effects(command string) tool.Effects {
 		if c.IsDir() {
 			e.Path, e.Files = e.Path+"/", c.Files
 		} else {
-			diff, lines, counted := diffs.Of(c, e.Path)
-			e.Diff, e.Counted, e.Added, e.Removed = diff, counted, lines.AddedLines, lines.RemovedLines
+			s := diffs.Of(c, e.Path)
+			e.Diff, e.Counted, e.Added, e.Removed = s.Diff, s.Counted, s.Lines.AddedLines, s.Lines.RemovedLines
 		}
 		f.Changes = append(f.Changes, e)
 	}

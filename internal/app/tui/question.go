@@ -9,6 +9,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/app/tui/keys"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -83,8 +84,8 @@ func (q *question) enter(st stage) {
 			func(c approval.Choice) bool { return c.Act == approval.Deny })
 	case always:
 		q.scope, q.list.at = approval.ForSession, 0
-		for _, step := range q.Ladder() {
-			q.list.items = append(q.list.items, item{text: step.Rules, about: step.Covers})
+		for _, offer := range q.Why.Offer {
+			q.list.items = append(q.list.items, item{text: approval.RuleList(offer), about: permission.Extent(offer)})
 		}
 	case picking:
 		q.take, q.list.at = make([]bool, len(q.Parts)), 0

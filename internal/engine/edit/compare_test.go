@@ -90,6 +90,21 @@ func checkCompare(t interface{ Fatalf(string, ...any) }, old, new string) {
 		t.Fatalf("stat of %q and %q: %+v", old, new, s)
 	}
 	c.Snippet("")
+	for _, taken := range []string{"", "0", "1", "01"} { // the first, the third, ...
+		header, _, _ := strings.Cut(c.Unified("a", "b"), "@@")
+		var spans []Span
+		for i, p := range c.Parts() {
+			if strings.Contains(taken, strconv.Itoa(i%2)) {
+				header += p.Diff
+				spans = append(spans, p.Span)
+			}
+		}
+		if got, want := Splice("", old, spans), patch(t, old, header); got != want {
+			t.Fatalf("parts %q of %q to %q make %q, the diff %q:\n%s", taken, old, new, got, want, header)
+		} else if taken == "01" && (got != new || header != c.Unified("a", "b")) {
+			t.Fatalf("all parts of %q to %q make %q:\n%s", old, new, got, header)
+		}
+	}
 }
 
 func TestCompareRandom(t *testing.T) {

@@ -281,10 +281,7 @@ func lineRange(first, last int) string {
 // without changing what Old and New have in common. No spans means that nothing changes.
 func narrow(text string, c candidate) []Span {
 	have, oldLines, newLines := linesOf(text[c.Start:c.End]), linesOf(c.edit.Old), linesOf(c.edit.New)
-	if len(have) != len(oldLines) { // can't happen: rungs don't ignore added or removed lines
-		return []Span{{c.Start, c.End, c.edit.New}}
-	}
-	starts := startsOf(have, c.Start)
+	starts := startsOf(have, c.Start) // of as many lines as Old has: rungs don't ignore added or removed lines
 	var spans []Span
 	for _, d := range lcs.DiffLines(oldLines, newLines) {
 		span := Span{starts[d.Start], starts[d.End], strings.Join(newLines[d.ReplStart:d.ReplEnd], "")}

@@ -268,33 +268,21 @@ func (s *side) add(line string) {
 // open removes the newline of the last line.
 func (s *side) open(string) { *s = bytes.TrimSuffix(*s, []byte("\n")) }
 
-// WholeFile is a file that a patch replaces.
-type WholeFile struct {
-	Path, To string  // To: it is moved there
-	Old      *string // nil: it is new
-	New      *string // nil: it is deleted
-}
-
-// WholePatch returns a patch that replaces all of some files.
-func WholePatch(files ...WholeFile) string {
+// FormatPatch returns the text of a patch, without the scopes of hunks.
+func FormatPatch(files []FilePatch) string {
 	var b strings.Builder
 	b.WriteString(beginPatch + "\n")
 	for _, f := range files {
-		switch {
-		case f.New == nil:
-			fmt.Fprintf(&b, "*** %s File: %s\n", PatchDelete, f.Path)
-			continue
-		case f.Old == nil:
-			fmt.Fprintf(&b, "*** %s File: %s\n", PatchAdd, f.Path)
-		default:
-			fmt.Fprintf(&b, "*** %s File: %s\n", PatchUpdate, f.Path)
-			if f.To != "" {
-				b.WriteString(moveTo + f.To + "\n")
-			}
-			b.WriteString("@@\n")
-			writeLines(&b, '-', *f.Old)
+		fmt.Fprintf(&b, "*** %s File: %s\n", f.Kind, f.Path)
+		if f.To != "" {
+			b.WriteString(moveTo + f.To + "\n")
 		}
-		writeLines(&b, '+', *f.New)
+		for _, h := range f.Hunks {
+			b.WriteString("@@\n")
+			writeLines(&b, '-', h.Old)
+			writeLines(&b, '+', h.New)
+		}
+		writeLines(&b, '+', f.Content)
 	}
 	b.WriteString(endPatch + "\n")
 	return b.String()

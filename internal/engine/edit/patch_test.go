@@ -218,7 +218,7 @@ func TestDialectsAgree(t *testing.T) {
 		if old == now {
 			continue
 		}
-		files, err := ParsePatch(WholePatch(WholeFile{Path: "f", Old: &old, New: &now}))
+		files, err := ParsePatch(FormatPatch([]FilePatch{{Kind: PatchUpdate, Path: "f", Hunks: []Hunk{{Old: old, New: now}}}}))
 		if err != nil {
 			t.Fatalf("%q to %q: %v", old, now, err)
 		}

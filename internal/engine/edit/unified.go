@@ -23,6 +23,24 @@ func (c Comparison) Unified(oldName, newName string) string {
 	return b.String()
 }
 
+// Part is a part of a unified diff: changes whose lines of context touch.
+type Part struct {
+	Span        // of the old text
+	Diff string // with its "@@" line
+}
+
+// Parts returns the parts of the unified diff. [Splice] makes the changes of some of them in the old text.
+func (c Comparison) Parts() []Part {
+	var out []Part
+	for _, near := range c.groups(diffContext) {
+		var b strings.Builder
+		c.writeHunk(&b, near)
+		first, last := near[0], near[len(near)-1]
+		out = append(out, Part{Span{first.oldStart, last.oldEnd, c.new[first.newStart:last.newEnd]}, b.String()})
+	}
+	return out
+}
+
 // groups returns the changes whose lines of context touch together.
 func (c Comparison) groups(context int) (out [][]change) {
 	for rest := c.changes; len(rest) > 0; {
