@@ -248,6 +248,18 @@ func otherUser(path string) error {
 	return nil
 }
 
+// fillMemoryFile has a file of 200 MB in memory, which isn't mapped, until it is stopped.
+func fillMemoryFile() int {
+	fd, err := unix.MemfdCreate("x", 0)
+	for range 200 {
+		if err == nil {
+			_, err = unix.Write(fd, make([]byte, 1<<20))
+		}
+	}
+	fmt.Println(err)
+	select {}
+}
+
 // attempt makes all attempts and prints what came of them.
 func attempt() int {
 	if os.Getenv("BOX_ATTEMPT") == "ioctls" {
@@ -256,6 +268,9 @@ func attempt() int {
 	if os.Getenv("BOX_ATTEMPT") == "user" {
 		fmt.Println(os.Geteuid())
 		return 0
+	}
+	if os.Getenv("BOX_ATTEMPT") == "memory" {
+		return fillMemoryFile()
 	}
 	if os.Getenv("BOX_ATTEMPT") == "reach" {
 		return attemptReaches()

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -171,13 +172,7 @@ func (s Support) UnixSockets(bubblewrap bool) (line string, private bool) {
 	case err == nil && p.UnixSockets:
 		return "workspace mode: commands reach Unix sockets of other programs", false
 	}
-	why := s.SocketsWhy
-	if why == "" {
-		why = s.why(bubblewrap)
-	}
-	if why == "" {
-		why = s.PIDsWhy
-	}
+	why := cmp.Or(s.NamespacesWhy, s.SocketsWhy, s.why(bubblewrap), s.PIDsWhy)
 	return "workspace mode: commands have no Unix sockets, " + why, false
 }
 
