@@ -166,7 +166,7 @@ func TestObservedInContainers(t *testing.T) {
 		}
 		for name, test := range map[string]func(t *testing.T){
 			"attempts": TestObservedAttempts, "limits": TestObservedLimits, "leftovers": TestObservedLeftovers,
-			"usage": TestObservedUsage, "attributes": TestObservedAttributes,
+			"usage": TestObservedUsage, "attributes": TestObservedAttributes, "swaps": TestObservedSwaps,
 		} {
 			t.Run(name, func(t *testing.T) {
 				defer func() {
@@ -198,6 +198,27 @@ func TestObservedAttributes(t *testing.T) {
 	}
 	if o := l.run(t, "touch -d 2001-01-01 - < a.txt >&0", &spec); !slices.Equal(o.Refused, []string{l.dir + "/a.txt"}) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A descriptor that becomes another file while its mode is changed changes no file outside the temp directory.
+func TestObservedSwaps(t *testing.T) {
+	l := furnished(t)
+	needsObserving(t, l.runner)
+	may := *l.spec.Limits
+	may.Execute = append(slices.Clip(may.Execute), unraced)
+	spec := *l.spec
+	spec.Observe, spec.Limits = true, &may
+	refused := 0
+	for range 20 {
+		o := l.run(t, "> $TMPDIR/own; BOX_ATTEMPT=swap "+unraced+" $TMPDIR/own a.txt", &spec)
+		refused += len(o.Refused)
+		if st, err := os.Stat(filepath.Join(l.dir, "a.txt")); err != nil || st.Mode() != 0o700 {
+			t.Fatalf("%v, %v: %+v", st, err, o)
+		}
+	}
+	if refused == 0 {
+		t.Error("the listener never saw the other file: the test shows nothing")
 	}
 }
 

@@ -156,7 +156,7 @@ func (s Support) Lines(bubblewrap bool) []string {
 func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	spec := Spec{Mode: ReadOnly, Limits: &Limits{}, Bubblewrap: bubblewrap}
 	if _, err := spec.planWith(s); err != nil {
-		return "reads of commands without approval are judged, not enforced: searches near secrets require approval",
+		return "reads of commands that aren't approved or tried are judged, not enforced: searches near secrets ask",
 			false
 	}
 	return "reads of commands without approval are enforced", true
