@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/kerneltest"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
@@ -344,6 +345,30 @@ func TestReadOnlyPlaceAsNobody(t *testing.T) {
 	if err != nil || !tried {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// Docker's default container has the same place: it has no user namespaces, and its listener can't take descriptors.
+func TestReadOnlyPlaceInDocker(t *testing.T) {
+	serial.Test(t)
+	const variable = "ADZE_TEST_DOCKER"
+	if os.Getenv(variable) == "" {
+		newObserving(t, nil)
+		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Env = append(os.Environ(), variable+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "--- SKIP") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	if err := kerneltest.Become("docker"); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("refused", TestReadOnlyPlaceRefused)
+	t.Run("missed", TestReadOnlyPlaceMissed)
+	t.Run("harmless", TestReadOnlyPlaceHarmless)
+	t.Run("secrets", TestReadOnlyPlaceSecrets)
+	t.Run("search", TestReadOnlyPlaceSearch)
+	t.Run("asks", TestReadOnlyPlaceAsks)
 }
 
 // Secrets, files outside and Adze's own can't be read, by any name.

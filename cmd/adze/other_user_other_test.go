@@ -10,4 +10,6 @@ func otherUsersTokens(t *testing.T, _ house, _ []string) {
 
 func sendRaw() {}
 
+func reachOut() {}
+
 func withKernel() {}

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(programs{m}, map[string]func(){"adze": main, "brokenadze": brokenMain, "mcpserver": mcpServer, "badserver": badServer, "mcpclient": mcpClient, "dialunix": dialUnix, "kerneltest": withKernel, "sendraw": sendRaw})
+	testscript.Main(programs{m}, map[string]func(){"adze": main, "brokenadze": brokenMain, "mcpserver": mcpServer, "badserver": badServer, "mcpclient": mcpClient, "dialunix": dialUnix, "kerneltest": withKernel, "sendraw": sendRaw, "reachout": reachOut})
 }
 
 // TestScripts runs script tests of the whole program, with its own home directory and a scripted model on loopback.

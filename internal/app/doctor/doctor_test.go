@@ -41,7 +41,7 @@ func TestReportOfTheSandbox(t *testing.T) {
 	c.sandbox(sandbox.Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}, false)
 	c.section("")
 	for _, want := range []string{
-		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of commands without approval are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",
+		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of commands that aren't approved or tried are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",
 		"  ✗ read-only: none; No sandbox is available", "  ✗ workspace: none; No sandbox",
 	} {
 		if !bytes.Contains(out.Bytes(), []byte(want)) {

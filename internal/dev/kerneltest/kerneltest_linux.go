@@ -24,6 +24,8 @@ func places() map[string][]forbidden {
 	return map[string][]forbidden{
 		"no Landlock":      {noLandlock},
 		"a container":      noNamespaces,
+		"docker":           append([]forbidden{{unix.SYS_PIDFD_GETFD, unix.EPERM, 0}}, noNamespaces...),
+		"podman":           {{unix.SYS_PROCESS_VM_READV, unix.EPERM, 0}},
 		"too many already": {{unix.SYS_CLONE, unix.ENOSPC, unix.CLONE_NEWUSER}},
 		"no mounts":        {{unix.SYS_MOUNT, unix.EPERM, 0}},
 		"old mounts":       {{unix.SYS_MOUNT_SETATTR, unix.ENOSYS, 0}},

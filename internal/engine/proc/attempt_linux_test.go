@@ -248,6 +248,42 @@ func otherUser(path string) error {
 	return nil
 }
 
+// fillMemoryFile has a file of 200 MB in memory, which isn't mapped, until it is stopped.
+func fillMemoryFile() int {
+	fd, err := unix.MemfdCreate("x", 0)
+	for range 200 {
+		if err == nil {
+			_, err = unix.Write(fd, make([]byte, 1<<20))
+		}
+	}
+	fmt.Println(err)
+	select {}
+}
+
+// swapDescriptors changes the mode of a descriptor, which is now of the one file and now of the other.
+func swapDescriptors(own, other string) int {
+	const at = 200
+	var files [2]int
+	for i, path := range []string{own, other} {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		files[i] = fd
+	}
+	unix.Dup3(files[0], at, unix.O_CLOEXEC)
+	go func() {
+		for i := 0; ; i++ {
+			unix.Dup3(files[i%2], at, unix.O_CLOEXEC)
+		}
+	}()
+	for i := range uint32(1000) {
+		unix.Fchmod(at, 0o600|i%8)
+	}
+	return 0
+}
+
 // attempt makes all attempts and prints what came of them.
 func attempt() int {
 	if os.Getenv("BOX_ATTEMPT") == "ioctls" {
@@ -256,6 +292,12 @@ func attempt() int {
 	if os.Getenv("BOX_ATTEMPT") == "user" {
 		fmt.Println(os.Geteuid())
 		return 0
+	}
+	if os.Getenv("BOX_ATTEMPT") == "memory" {
+		return fillMemoryFile()
+	}
+	if os.Getenv("BOX_ATTEMPT") == "swap" {
+		return swapDescriptors(os.Args[1], os.Args[2])
 	}
 	if os.Getenv("BOX_ATTEMPT") == "reach" {
 		return attemptReaches()

@@ -23,6 +23,7 @@ var kernels = map[string]struct {
 	"no Landlock":      {"this kernel doesn't support Landlock", "rw"},
 	"a container":      {"user namespaces are not allowed", "rw"},
 	"docker":           {"user namespaces are not allowed", "rw"},
+	"podman":           {"", "rw"},
 	"too many already": {"the limit of user namespaces is reached", "rw"},
 	"no mounts":        {"", "rw"},
 	"old mounts":       {"this kernel can't make mounts read-only recursively", "rw"},

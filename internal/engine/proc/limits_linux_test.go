@@ -24,6 +24,16 @@ type limited struct {
 
 func newLimited(t *testing.T) *limited {
 	t.Helper()
+	l := furnished(t)
+	if _, err := l.spec.Plan(); err != nil {
+		t.Skipf("reads can't be limited here: %v", err)
+	}
+	return l
+}
+
+// furnished makes the directories of a limited command.
+func furnished(t *testing.T) *limited {
+	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -46,9 +56,6 @@ func newLimited(t *testing.T) *limited {
 	limits := places.Surroundings{Roots: []string{l.dir}, System: []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"}, Env: os.Environ()}.Limits()
 	covers := sandbox.Empty.Cover(filepath.Join(l.dir, ".env"), filepath.Join(l.dir, "sub/key.pem"), filepath.Join(l.dir, "gone"))
 	l.spec = &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Covers: covers}
-	if _, err := l.spec.Plan(); err != nil {
-		t.Skipf("reads can't be limited here: %v", err)
-	}
 	return l
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/kerneltest"
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
@@ -50,7 +51,7 @@ func TestObservedAttempts(t *testing.T) {
 
 // Reads are limited without mounts: directories that contain hidden files are allowed entry by entry.
 func TestObservedLimits(t *testing.T) {
-	l := newLimited(t)
+	l := furnished(t)
 	needsObserving(t, l.runner)
 	spec := *l.spec
 	spec.Observe = true
@@ -74,7 +75,7 @@ func TestObservedLimits(t *testing.T) {
 // With too many entries beside hidden files, the command doesn't run.
 func TestObservedLimitsAreBounded(t *testing.T) {
 	serial.Test(t)
-	l := newLimited(t)
+	l := furnished(t)
 	needsObserving(t, l.runner)
 	many := filepath.Join(l.dir, "many")
 	if err := os.Mkdir(many, 0o700); err != nil {
@@ -116,7 +117,7 @@ func TestObservedLimitsAreBounded(t *testing.T) {
 
 // Processes that a command leaves are stopped and counted, and what they wrote before is reported.
 func TestObservedLeftovers(t *testing.T) {
-	l := newLimited(t)
+	l := furnished(t)
 	needsObserving(t, l.runner)
 	spec := *l.spec
 	spec.Observe = true
@@ -134,19 +135,90 @@ func TestObservedLeftovers(t *testing.T) {
 
 // Memory, processes and disk space of an observed command are limited.
 func TestObservedUsage(t *testing.T) {
-	l := newLimited(t)
+	l := furnished(t)
 	needsObserving(t, l.runner)
 	for line, limits := range map[string]sandbox.Trials{
 		"for i in $(seq 100); do sleep 1000 & done; wait":                         {Processes: 50},
 		"while :; do head -c 1000000 /dev/zero >> $TMPDIR/$i; i=$((i + 1)); done": {Bytes: 32 << 20},
 		"while :; do :; done": {CPU: 100_000_000},
 		"x=$(head -c 200000000 /dev/zero | tr '\\0' x); sleep 1000; echo ${#x}": {Memory: 100 << 20},
+		"BOX_ATTEMPT=memory " + unraced:                                         {Memory: 100 << 20},
 	} {
+		may := *l.spec.Limits
+		may.Execute = append(slices.Clip(may.Execute), unraced)
 		spec := *l.spec
-		spec.Observe, spec.Trial = true, &limits
+		spec.Observe, spec.Trial, spec.Limits = true, &limits, &may
 		if o := l.run(t, line, &spec); o.Limit == "" {
 			t.Errorf("%s: %+v", line, o)
 		}
+	}
+}
+
+// observedContainers are those of package kerneltest that don't allow to take a descriptor from a process, or to read its memory.
+var observedContainers = []string{"docker", "podman"}
+
+// Writes used to be observed only where the listener may take descriptors, which Docker doesn't allow by default, and where it
+// may call process_vm_readv, which Podman doesn't.
+func TestObservedInContainers(t *testing.T) {
+	if name := os.Getenv("BOX_CONTAINER"); name != "" {
+		if err := kerneltest.Become(name); err != nil {
+			t.Fatal(err)
+		}
+		for name, test := range map[string]func(t *testing.T){
+			"attempts": TestObservedAttempts, "limits": TestObservedLimits, "leftovers": TestObservedLeftovers,
+			"usage": TestObservedUsage, "attributes": TestObservedAttributes, "swaps": TestObservedSwaps,
+		} {
+			t.Run(name, func(t *testing.T) {
+				defer func() {
+					if t.Skipped() {
+						t.Error("it was skipped")
+					}
+				}()
+				test(t)
+			})
+		}
+		return
+	}
+	needsObserving(t, opened(t, Options{}))
+	for _, name := range observedContainers {
+		t.Run(name, func(t *testing.T) { again(t, "TestObservedInContainers", nil, "BOX_CONTAINER="+name) })
+	}
+}
+
+// A command changes the mode and the times of an open file in its temp directory, as cp -p does, and of no other.
+func TestObservedAttributes(t *testing.T) {
+	l := furnished(t)
+	needsObserving(t, l.runner)
+	spec := *l.spec
+	spec.Observe = true
+	line := "touch -d 2001-01-01 $TMPDIR/old && cp -p $TMPDIR/old $TMPDIR/new && touch -d 2002-02-02 - >> $TMPDIR/new; stat -c %y $TMPDIR/*"
+	o := l.run(t, line, &spec)
+	if got := regexp.MustCompile(`(?m)^[\d-]+`).FindAllString(o.Output.String(), -1); !slices.Equal(got, []string{"2002-02-02", "2001-01-01"}) || len(o.Refused) > 0 {
+		t.Errorf("%+v", o)
+	}
+	if o := l.run(t, "touch -d 2001-01-01 - < a.txt >&0", &spec); !slices.Equal(o.Refused, []string{l.dir + "/a.txt"}) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A descriptor that becomes another file while its mode is changed changes no file outside the temp directory.
+func TestObservedSwaps(t *testing.T) {
+	l := furnished(t)
+	needsObserving(t, l.runner)
+	may := *l.spec.Limits
+	may.Execute = append(slices.Clip(may.Execute), unraced)
+	spec := *l.spec
+	spec.Observe, spec.Limits = true, &may
+	refused := 0
+	for range 20 {
+		o := l.run(t, "> $TMPDIR/own; BOX_ATTEMPT=swap "+unraced+" $TMPDIR/own a.txt", &spec)
+		refused += len(o.Refused)
+		if st, err := os.Stat(filepath.Join(l.dir, "a.txt")); err != nil || st.Mode() != 0o700 {
+			t.Fatalf("%v, %v: %+v", st, err, o)
+		}
+	}
+	if refused == 0 {
+		t.Error("the listener never saw the other file: the test shows nothing")
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/dev/kerneltest"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
@@ -151,6 +152,20 @@ func TestServerAndClient(t *testing.T) {
 			t.Errorf("of a server that is gone: %+v", o)
 		}
 	})
+}
+
+// Where process_vm_readv isn't allowed, as in Podman's containers, every connect used to fail with EFAULT.
+func TestServerAndClientInPodman(t *testing.T) {
+	const variable = "BOX_PODMAN"
+	if os.Getenv(variable) == "" {
+		needsSockets(t)
+		again(t, t.Name(), nil, variable+"=1")
+		return
+	}
+	if err := kerneltest.Become("podman"); err != nil {
+		t.Fatal(err)
+	}
+	TestServerAndClient(t)
 }
 
 // Failures have the same errors as from the kernel.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -145,7 +146,11 @@ func (u *diskUse) openFiles(processes []int, memory bool) {
 			continue // it has ended
 		}
 		for n := range size {
-			if fd, err := unix.PidfdGetfd(process, n, 0); err == nil {
+			fd, err := unix.PidfdGetfd(process, n, 0)
+			if err == unix.EPERM { // as in Docker's containers
+				fd, err = unix.Open(fmt.Sprintf("/proc/%d/fd/%d", pid, n), unix.O_PATH|unix.O_CLOEXEC, 0)
+			}
+			if err == nil {
 				u.openFile(fd, memory)
 				unix.Close(fd)
 			}

@@ -428,7 +428,7 @@ func (s served) changed(c watched) (found, unix.Errno) {
 		if int32(s.args[c.at]) == unix.AT_FDCWD {
 			return s.find(unix.AT_FDCWD, ".", true)
 		}
-		fd, err := s.socket() // of any file
+		fd, err := s.file(s.args[c.at])
 		if err != nil {
 			return found{fd: -1}, errnoOf(err)
 		}
@@ -453,14 +453,10 @@ func (s served) owned(f found, i int) bool {
 
 // setTimes makes a utimensat on a descriptor.
 func (s served) setTimes(fd int, pointer uint64) unix.Errno {
-	var times [2]unix.Timespec
+	var times [unsafe.Sizeof([2]unix.Timespec{})]byte
 	at := unsafe.Pointer(nil)
 	if pointer != 0 {
-		size := int(unsafe.Sizeof(times))
-		local := []unix.Iovec{{Base: (*byte)(unsafe.Pointer(&times))}}
-		local[0].SetLen(size)
-		remote := []unix.RemoteIovec{{Base: uintptr(pointer), Len: size}}
-		if n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0); err != nil || n != size || !s.valid() {
+		if s.read(times[:], pointer) != len(times) || !s.valid() {
 			return unix.EFAULT
 		}
 		at = unsafe.Pointer(&times)

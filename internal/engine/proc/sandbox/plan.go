@@ -193,8 +193,6 @@ func (s *Spec) planObserving(has Support) (Plan, error) {
 		why = has.SeccompWhy
 	case !has.Notify:
 		why = "seccomp's listener doesn't work"
-	case !has.Sockets:
-		why = has.SocketsWhy
 	default:
 		p := s.planLayers(has.without(Namespaces | PIDs))
 		p.Observes, p.Limits = true, s.Limits != nil

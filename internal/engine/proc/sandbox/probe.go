@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -155,7 +156,7 @@ func (s Support) Lines(bubblewrap bool) []string {
 func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	spec := Spec{Mode: ReadOnly, Limits: &Limits{}, Bubblewrap: bubblewrap}
 	if _, err := spec.planWith(s); err != nil {
-		return "reads of commands without approval are judged, not enforced: searches near secrets require approval",
+		return "reads of commands that aren't approved or tried are judged, not enforced: searches near secrets ask",
 			false
 	}
 	return "reads of commands without approval are enforced", true
@@ -171,13 +172,7 @@ func (s Support) UnixSockets(bubblewrap bool) (line string, private bool) {
 	case err == nil && p.UnixSockets:
 		return "workspace mode: commands reach Unix sockets of other programs", false
 	}
-	why := s.SocketsWhy
-	if why == "" {
-		why = s.why(bubblewrap)
-	}
-	if why == "" {
-		why = s.PIDsWhy
-	}
+	why := cmp.Or(s.NamespacesWhy, s.SocketsWhy, s.why(bubblewrap), s.PIDsWhy)
 	return "workspace mode: commands have no Unix sockets, " + why, false
 }
 

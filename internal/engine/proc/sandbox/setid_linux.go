@@ -13,7 +13,7 @@ func (s served) setID() unix.Errno {
 	fd, err := -1, error(nil)
 	switch uintptr(s.nr) {
 	case unix.SYS_FCHMOD:
-		fd, err = s.socket() // of any file
+		fd, err = s.file(s.args[0])
 	case unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2:
 		mode = uint32(s.args[2])
 		flags := uint64(unix.O_PATH)

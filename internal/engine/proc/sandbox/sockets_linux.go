@@ -110,6 +110,40 @@ func (s served) socket() (fd int, err error) {
 	return fd, nil
 }
 
+// file returns a descriptor of the file that a descriptor of the caller has open. It is for the file's attributes only,
+// and containers allow it that don't allow to take descriptors.
+func (s served) file(descriptor uint64) (fd int, err error) {
+	path := fmt.Sprintf("/proc/%d/fd/%d", s.pid, int32(descriptor))
+	fd, err = unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
+		return -1, unix.EBADF
+	}
+	if err == nil && !s.valid() {
+		unix.Close(fd)
+		return -1, unix.ESRCH
+	}
+	return fd, err
+}
+
+// read copies the caller's memory at an address, up to a page that it doesn't have.
+func (s served) read(into []byte, at uint64) (n int) {
+	local := []unix.Iovec{{Base: unsafe.SliceData(into)}}
+	local[0].SetLen(len(into))
+	remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(into)}}
+	n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0)
+	if err != unix.EPERM {
+		return n
+	}
+	// As in Podman's containers.
+	memory, err := unix.Open(fmt.Sprintf("/proc/%d/mem", s.pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	defer unix.Close(memory)
+	n, _ = unix.Pread(memory, into, int64(at))
+	return n
+}
+
 // valid reports whether the caller still waits.
 func (s served) valid() bool {
 	id := s.id
@@ -144,16 +178,11 @@ func (s served) connect(socket int) error {
 		return unix.EINVAL
 	}
 	addr := make([]byte, size)
-	if size > 0 {
-		local := []unix.Iovec{{Base: &addr[0]}}
-		local[0].SetLen(int(size))
-		remote := []unix.RemoteIovec{{Base: uintptr(s.args[1]), Len: int(size)}}
-		if n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0); err != nil || n != int(size) {
-			return unix.EFAULT
-		}
-		if !s.valid() {
-			return unix.ESRCH
-		}
+	if s.read(addr, s.args[1]) != len(addr) {
+		return unix.EFAULT
+	}
+	if !s.valid() {
+		return unix.ESRCH
 	}
 	if domain == unix.AF_UNIX {
 		file := -1

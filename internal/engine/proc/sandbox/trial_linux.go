@@ -297,11 +297,8 @@ func (s served) text(at uint64) (string, bool) {
 	var all []byte
 	for len(all) <= page {
 		part := make([]byte, page-at%page)
-		local := []unix.Iovec{{Base: &part[0]}}
-		local[0].SetLen(len(part))
-		remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(part)}}
-		n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0)
-		if err != nil || n <= 0 {
+		n := s.read(part, at)
+		if n <= 0 {
 			return "", false
 		}
 		if i := bytes.IndexByte(part[:n], 0); i >= 0 {
