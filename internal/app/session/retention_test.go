@@ -38,6 +38,10 @@ func TestOnlyCopiesOfOldSessionsAreDeleted(t *testing.T) {
 		ids = append(ids, s.ID)
 		if i == 2 {
 			alive = s
+			waittest.Until(t, "the answer is in the journal", func() bool { // it is written meanwhile
+				info, err := (journal.Sessions{Home: d.home}).Info(s.ID)
+				return err == nil && info.Turns == 1
+			})
 			continue
 		}
 		if err := s.Close(); err != nil {
