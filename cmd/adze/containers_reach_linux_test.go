@@ -204,7 +204,7 @@ func handedOver(at string) func(way string) error {
 		}
 		defer unix.Close(pair[0])
 		defer unix.Close(pair[1])
-		var sent int
+		failed := error(unix.ENOTSOCK)
 		for fd := range 100 {
 			if domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain == unix.AF_UNIX {
 				continue
@@ -212,9 +212,6 @@ func handedOver(at string) func(way string) error {
 			if err := unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(fd), nil, 0); err != nil {
 				return err
 			}
-			sent++
-		}
-		for range sent {
 			control := make([]byte, unix.CmsgSpace(4))
 			if _, _, _, _, err := unix.Recvmsg(pair[1], make([]byte, 1), control, 0); err != nil {
 				return err
@@ -227,9 +224,11 @@ func handedOver(at string) func(way string) error {
 			if err != nil {
 				return err
 			}
-			return sendto(at, 0)(got[0], way)
+			if failed = sendto(at, 0)(got[0], way); failed == nil {
+				return nil
+			}
 		}
-		return unix.ENOTSOCK
+		return failed
 	}
 }
 
